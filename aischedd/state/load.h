@@ -39,11 +39,12 @@ void state_load_array(struct state *state, const struct array *array);
 void state_load_node(struct state *state, const char *name, const char *pool,
                      bool drained, const char *reason);
 
+/* Restore whether a node is being added or removed, and since when: scale.h. */
+void state_load_want(struct state *state, const char *name, const char *pool,
+                     enum node_want want, int64_t at);
 /* Restore whether the queue is open. configured: whether the configuration said
  * that it is open when `open` was stored. If the configuration says something
  * else now, `open` is ignored. */
-void state_load_want(struct state *state, const char *name, const char *pool,
-                     enum node_want want, int64_t at);
 void state_load_queue(struct state *state, const char *name, bool open,
                       bool configured);
 void state_load_next_id(struct state *state, uint64_t next_id);

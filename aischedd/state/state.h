@@ -53,14 +53,14 @@ enum effect_kind {
 	/* tell the runner which tasks the job has at the time when the effect
 	 * is carried out */
 	EFFECT_RESIZE,
-	/* the attempt has ended: the runner removes what it keeps about it */
+	/* tell the runner to remove what it keeps about an ended attempt */
 	EFFECT_FORGET,
 	/* a run of a cron entry is due; `job` is the id of the entry */
 	EFFECT_CRON,
 	/* tell the runner of an adopted job the job's state */
 	EFFECT_ADOPT,
 	EFFECT_DRAIN,    /* tell the runner whether a node is drained */
-	EFFECT_ADD_NODE, /* nodes of a template, see cluster/scale.h */
+	EFFECT_ADD_NODE, /* add a node of a template: cluster/scale.h */
 	EFFECT_REMOVE_NODE
 };
 

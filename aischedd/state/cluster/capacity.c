@@ -71,9 +71,9 @@ static bool is_alike(const struct node *a, const struct node *b)
 	                                    : a->gpu_type == b->gpu_type));
 }
 
-/* Returns the part that counts those resources of node i that no job holds: the
- * node is down, drained or reserved. Returns CAPACITY_OFFERED if it is none of
- * these: no other part counts idle resources. */
+/* Returns the part of a node that is down, drained or reserved, which counts
+ * the resources that no job holds. Returns CAPACITY_OFFERED for any other
+ * node. */
 static enum capacity_part rest_of(const struct state *state, uint32_t i,
                                   int64_t now)
 {

@@ -80,8 +80,8 @@ static bool has_arrived(const struct state *state, const struct node *node,
 	        info->ngpus >= (uint32_t)conf_of(state, node)->gpus);
 }
 
-/* If a node has less than is expected of the nodes of its template, expect no
- * more of those that do not exist yet. number: of the template, plus one. */
+/* Lower what is expected of a template's nodes to what one of them has, if that
+ * is less. number: the number of the template, plus one. */
 static void learn(struct state *state, uint32_t number, int64_t cpu_milli,
                   int64_t mem_mib, int64_t tmp_mib)
 {

@@ -270,7 +270,7 @@ void deps_judge(struct state *state, struct job *job, int64_t now)
 	if (job->deps && deps_reason(job) == WHY_DependencyNeverSatisfied)
 		letter_invalid(state, job, now);
 	if (deps_end_job(job))
-		/* later: callers still use the job */
+		/* end the job later, because callers still use it */
 		state_alarm(state, now, job->id);
 	arm_delay(state, job);
 }

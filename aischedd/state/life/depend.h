@@ -41,8 +41,8 @@ void deps_judge(struct state *state, struct job *job, int64_t now);
  * record freed. */
 void deps_begin(struct state *state, struct job *job, int64_t now);
 
-/* Judge the conditions of a job that is not in the state; drop all of them if
- * they allow it to start now. */
+/* Judge the conditions of a job that is not in the state. If the job may start
+ * now, drop all of them. */
 void deps_try(struct state *state, struct job *job, int64_t now);
 
 /* Free the job's conditions and stop watching the jobs that they name. */

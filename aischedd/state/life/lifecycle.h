@@ -53,7 +53,7 @@ enum event_kind {
 struct event_in {
 	enum event_kind kind;
 	int64_t now;
-	/* of events from runners; 0: the present one */
+	/* of events from runners: number of the attempt; 0: the present one */
 	uint32_t attempt;
 	/* of hold, release, requeue, suspend: an operator asks */
 	bool by_operator;
@@ -87,10 +87,11 @@ struct event_in {
 	struct strlist nodes;
 	/* of tasks_lost: nodes that did not take a task */
 	struct strlist refused;
-	/* of tasks_lost: the GPUs of each task; 0: not known */
+	/* of tasks_lost: the GPUs of each task, as bits; 0: not known */
 	const uint64_t *gpus;
 	int64_t time; /* of started: when the job started */
-	/* remark: of start_failed, lost, replaced, tasks_lost, noted */
+	/* of start_failed, lost, replaced, tasks_lost, noted: a remark for the
+	 * job's user */
 	const char *text;
 	struct gpu_use gpu; /* of used: use of GPUs by the attempt so far */
 	int64_t idle_ms;    /* of used: for how long all GPUs were idle */

@@ -121,8 +121,8 @@ static bool comes_back(const struct job *job, bool node)
 	case FAILURE_RESTARTS:
 		return true;
 	case FAILURE_REPLACES:
-		/* not after a failed task: the runner has already replaced as
-		 * many failed tasks as the job allows */
+		/* If a task failed, do not requeue the job: the runner has
+		 * already replaced as many tasks as the job allows. */
 		return node;
 	}
 	return false;

@@ -45,8 +45,8 @@ void life_count_nodes(struct state *state, struct job *job)
 	job->packed = packed;
 }
 
-/* Choose the namespace in which the attempt runs to its end, whatever a reload
- * changes. */
+/* Choose the namespace of the attempt, unless it has one. The namespace stays
+ * the same until the attempt ends, even if the configuration changes. */
 static void set_space(const struct state *state, struct job *job)
 {
 	const struct conf *conf = state->conf;
@@ -213,7 +213,8 @@ int life_start_again(struct state *state, struct job *job,
 	free(job->leaving); /* evicted tasks, which never started */
 	job->leaving = NULL;
 	job->leave_by = NO_TIME;
-	/* an older version did not store the namespace */
+	/* Choose a namespace if the job has none, because an older version did
+	 * not store it. */
 	set_space(state, job);
 	state_touch(state, job);
 	effect_start(state, job);

@@ -141,10 +141,10 @@ static uint32_t find_lost(const struct state *state, const struct job *job,
 	return n;
 }
 
-/* Remove lost tasks from the placement. If none of them is in the placement, or
- * tasks were evicted in the meantime, which may have been the lost ones, still
- * tell the runner which tasks the job has: the runner waits for an answer. The
- * next plan may add tasks again. */
+/* Remove lost tasks from the placement; the next plan may add tasks again. If
+ * the report is older than the last eviction of tasks, nothing is removed,
+ * because the lost tasks may be the evicted ones. In any case tell the runner
+ * which tasks the job has now: the runner waits for an answer. */
 int life_tasks_lost(struct state *state, struct job *job,
                     const struct event_in *ev, struct err *err)
 {

@@ -118,8 +118,8 @@ static uint64_t user_jobs(const struct state *state, uint32_t queue,
 	return n;
 }
 
-/* Check that the limits of this queue, but not of those above it, allow `more`
- * additional jobs of the user. */
+/* Check that this queue's own limits allow `more` additional jobs of the user;
+ * limits of queues above it are not checked. */
 static int check_queue_counts(const struct state *state, uint32_t queue,
                               uint32_t user, uint64_t more, struct err *err)
 {

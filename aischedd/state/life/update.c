@@ -313,8 +313,8 @@ static int check_space(const struct change *c, struct err *err)
 	               conf->queues[c->queue].name, is);
 }
 
-/* Check the jobs that changed options name. Those that unchanged ones name may
- * have ended. */
+/* Check the jobs that --near and --apart name, but only if the option changes:
+ * jobs that an unchanged option names may have ended. */
 static int check_affinity(const struct change *c, struct err *err)
 {
 	const struct job *job = c->job;

@@ -21,8 +21,8 @@ struct assignment {
 /*
  * Change fields of a job; if one of them cannot be changed, none is. A field is
  * a long option of aisub ('_' for '-' is allowed), or array_limit. An empty
- * value unsets the option. After the job has started, only options can be
- * changed that do not affect what it holds. The job's record may be freed.
+ * value unsets the option. After the job has started, options that affect what
+ * the job holds cannot be changed. The job's record may be freed.
  * Fails with EINVAL, EPERM or ENOENT.
  */
 int state_update(struct state *state, struct job *job,

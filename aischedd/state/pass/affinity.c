@@ -157,8 +157,8 @@ int affinity_check(const struct state *state, const struct spec *spec,
 /* --- the index ---------------------------------------------------------------
  */
 
-/* Have the key of a record made anew. A record that is in no row has no key, or
- * gets it later. */
+/* Drop the key of a job, which says whether others are to be apart from the
+ * job. If the job is in a row, move it to the row of its new key. */
 static void key_again(const struct job *named, void *arg)
 {
 	struct state *state = arg;
@@ -220,8 +220,8 @@ static void index_text(struct state *state, struct job *job, const char *text,
 	}
 }
 
-/* Add (by 1) or remove (by -1) the job. If both options name a job, --near is
- * looked at last: the entry is the same for both. */
+/* Add the job to the lists of the jobs that it names, or remove it (by -1). If
+ * both options name the same job, that job's list has one entry for both. */
 static void index_job(struct state *state, struct job *job, int by)
 {
 	struct spec spec;
@@ -257,7 +257,7 @@ void affinity_free(struct affinity_index *index)
 	map_free(&index->by_job);
 }
 
-/* Judge the waiting jobs again that name a job or array. */
+/* Update the rows of waiting jobs that name this job or array. */
 static void tell(struct state *state, uint64_t id, int64_t now)
 {
 	const struct namers *namers = map_find(&state->affinities.by_job, id);
@@ -321,8 +321,7 @@ bool affinity_hinders(const struct state *state, const struct job *job,
 	return true;
 }
 
-/* --- the part of a key
- * -------------------------------------------------------- */
+/* --- --near and --apart in the key of a row ------------------------------ */
 
 static bool is_kept_off(const struct state *state, uint64_t id)
 {
@@ -340,8 +339,9 @@ static void check_level(const struct state *state, const char *text,
 		key->pools = 0;
 }
 
-/* Append "NEAR;APART;JOB;ARRAY;PLACED": the two options, the job and its array
- * if others are to be apart from it, and the job again if it has nodes. */
+/* Append "NEAR;APART;JOB;ARRAY;PLACED": the two options; the ids of the job and
+ * of its array, or 0 if no other job is to be apart from the job; and the id of
+ * the job if it has nodes, or 0. */
 static void put_text(const struct state *state, const struct job *job,
                      const struct spec *spec, struct buf *out)
 {
@@ -365,22 +365,22 @@ void affinity_key(const struct state *state, const struct job *job,
 	put_text(state, job, spec, out);
 }
 
-/* --- nodes
- * --------------------------------------------------------------------- */
+/* --- nodes that jobs shun ------------------------------------------------ */
 
-/* The domains that decide on which nodes a job may start now. */
+/* The domains in which a job must or must not start now, because of --near and
+ * --apart. */
 struct company {
 	const struct state *state;
-	/* If not NULL, domains are noted here, and the members near, off and
-	 * off_levels are not used. */
+	/* If shun is not NULL, domains are noted in it instead of in the
+	 * members near and off. */
 	struct shun *shun;
 	struct shun_domains *domains;
 	const struct job *self; /* the job itself, if it has nodes */
-	int level;              /* whose domains the next record adds */
+	int level;              /* topology level of domains added next */
 	bool is_near;
 	int near_level;
-	/* by place_domain(): domains of which it must be in one; domains in
-	 * which it must not be */
+	/* domains, by place_domain(). near: the job must start in one of them,
+	 * if is_near. off: it must start in none of them. */
 	struct map near, off;
 	uint64_t off_levels; /* bit i: level i - 1 */
 };
@@ -437,8 +437,8 @@ static bool has_name(const struct near *near, const struct job *job)
 	return false;
 }
 
-/* Add the domains of jobs that are to be apart from `job`, and name it as
- * `id`: its own, or that of its array. */
+/* Add the domains of jobs whose --apart names `job`, or its array. id: the id
+ * of the job or of the array, whose list of namers is searched. */
 static void add_namers(struct company *c, uint64_t id, const struct job *job)
 {
 	const struct namers *namers =
@@ -472,8 +472,8 @@ static const char *take_part(const char *text, char *ret)
 	return text[len] ? text + len + 1 : text + len;
 }
 
-/* Find the company of jobs with this text in their keys. The caller has set
- * c->state and, if need be, c->shun and c->domains. */
+/* Find the domains for jobs that have this text of put_text() in their keys.
+ * The caller has set c->state and, if need be, c->shun and c->domains. */
 static void company_init(struct company *c, const char *text)
 {
 	const struct state *state = c->state;
@@ -518,8 +518,8 @@ static bool has_task_on(const struct job *job, uint32_t node)
 	return false;
 }
 
-/* Whether the job may not start on a node now. A job that has nodes already
- * shuns none of them. */
+/* Whether the job may not start on this node now. A job never shuns nodes that
+ * it has already. */
 static bool shuns(const struct company *c, uint32_t node)
 {
 	bool result = false;

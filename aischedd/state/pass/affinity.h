@@ -1,17 +1,17 @@
 /*
  * affinity.h - jobs that are to run near other jobs, or apart from them
  *
- * --near and --apart name jobs of the same user that were submitted before.
- * While one of the jobs that --near names has nodes, a job may start only in a
- * domain where one of these has a task; while they all wait, it waits, too, and
- * is in no row. It may start in no domain where a job that --apart names has a
- * task or a claim, and such a job may not start where it runs, either: this
- * matters if the other job starts later, or again. A job that has ended does
- * not count. Nothing here moves a job that runs.
+ * --near and --apart name jobs that the same user submitted earlier. If any job
+ * that --near names has nodes, the new job may start only in a domain where
+ * such a job has a task. If none has nodes, but one still waits, the new job
+ * waits, too, and is in no row. If job A names job B with --apart, A may not
+ * start in a domain where B has a task or a claim; nor may B start in a domain
+ * where A has one, if A started first. Jobs that have ended do not count, and
+ * running jobs are never moved.
  *
- * A snapshot has the nodes that a request shuns because of this. They can
- * change while a plan is made, so each start is checked against the present,
- * too.
+ * A snapshot lists the nodes that each request shuns because of these options.
+ * Jobs may start or end while the plan is made, so each start is checked again
+ * when it is applied.
  */
 #ifndef AISCHEDD_STATE_PASS_AFFINITY_H
 #define AISCHEDD_STATE_PASS_AFFINITY_H
@@ -30,10 +30,10 @@ struct shun;
 struct shun_domains;
 struct state;
 
-/* At most AFFINITY_NAMERS pending or running jobs may name one job, at most
- * AFFINITY_USER of a user may name any, so that nobody uses up what others can,
- * and at most AFFINITY_MOST of all users; submitting more is refused, because
- * each is looked at for each plan. */
+/* Limits of the number of pending and running jobs that name other jobs,
+ * because each plan looks at all of them: AFFINITY_NAMERS jobs may name the
+ * same job, AFFINITY_USER jobs of one user and AFFINITY_MOST jobs of all users
+ * may name others. */
 enum { AFFINITY_NAMERS = 1000, AFFINITY_USER = 2000, AFFINITY_MOST = 10000 };
 
 struct affinity_index {
@@ -47,14 +47,14 @@ void affinity_free(struct affinity_index *index);
 bool affinity_is_asked(const struct spec *spec);
 
 /* Check that the jobs that the request names may be named: they have not ended,
- * are of this user, and were submitted before the job `before` (0: any were).
- * Fails with EINVAL or ENOENT; the error does not tell jobs of others from jobs
- * that do not exist. */
+ * are of this user, and were submitted before the job `before` (0: before a new
+ * job). Fails with EINVAL, EAGAIN (too many jobs name others), or ENOENT, which
+ * does not say whether the job does not exist or is another user's. */
 int affinity_check(const struct state *state, const struct spec *spec,
                    uint32_t uid, uint64_t before, struct err *err);
 
-/* Record that the job names others, or no longer. Does nothing for a job that
- * names none. */
+/* Add the job to the lists of the jobs that it names, or remove it from them.
+ * Does nothing for a job that names no other job. */
 void affinity_add(struct state *state, struct job *job);
 void affinity_del(struct state *state, struct job *job);
 
@@ -62,7 +62,7 @@ void affinity_del(struct state *state, struct job *job);
  * them, or ended. */
 void affinity_moved(struct state *state, const struct job *job, int64_t now);
 
-/* Whether the job waits for a job that --near names to start. If so, append
+/* Whether the job waits until a job that its --near names starts. If so, append
  * the reason to text, unless that is NULL. */
 bool affinity_hinders(const struct state *state, const struct job *job,
                       struct buf *text);
@@ -80,8 +80,8 @@ void affinity_shun(const struct state *state, const char *text,
                    struct shun_domains *domains, struct arena *arena,
                    struct shun *ret);
 
-/* Call fn with the id of each job that has nodes and near which jobs with this
- * text in their keys are to run, in ascending order. */
+/* For jobs with this text in their keys: call fn with the id of each job that
+ * their --near names and that has nodes, in ascending order. */
 void affinity_beside(const struct state *state, const char *text,
                      void (*fn)(uint64_t job, void *arg), void *arg);
 

@@ -342,7 +342,7 @@ static void keep_shares(struct state *state, const struct plan *plan)
 	int64_t(*share)[RES_N];
 
 	if (plan->gen != state->gen || !plan->share)
-		return; /* the shares may be those of other queues */
+		return; /* no shares, or queues may have been renumbered */
 	share = arena_alloc(state->last_plan.arena, n, sizeof(*share));
 	memcpy(share, plan->share, n * sizeof(*share));
 	state->last_plan.share = (const int64_t(*)[RES_N])share;

@@ -60,9 +60,9 @@ void state_use_plan(struct state *state, const struct snap *snap,
 /*
  * Withdraw the request for a plan if the plan would be empty, because no job
  * waits, resumes, holds a claim, or may get more tasks, and no nodes can be
- * given back. Returns whether the
- * request was withdrawn. Only the simulator calls this: it forgets the last
- * plan, with the shares of queues, which the daemon shows to users.
+ * given back. Returns whether the request was withdrawn. Only the simulator may
+ * call this function, because it also forgets the last plan, whose shares of
+ * queues the daemon shows to users.
  */
 bool state_skip_plan(struct state *state);
 

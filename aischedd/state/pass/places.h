@@ -10,8 +10,9 @@ struct arena;
 struct snap;
 struct state;
 
-/* Returns a number for the node's domain of this level, or SPREAD_NODE: equal
- * numbers are equal domains, of all levels. Returns 0 if it is in none. */
+/* Returns a number that identifies the node's domain of this topology level
+ * among the domains of all levels; 0 if the node has no domain of the level.
+ * level SPREAD_NODE: each node is a domain. */
 uint64_t place_domain(const struct state *state, uint32_t node, int level);
 
 /* Add topology levels and domains to the snapshot. Returns a column with the

@@ -168,7 +168,7 @@ void row_key_texts(const char *key, const char *ret[KEY_TEXTS])
 
 	for (int i = 0; i < KEY_TEXTS; i++) {
 		ret[i] = s;
-		/* Save the call for empty texts, because most are empty. */
+		/* Do not call strlen() for empty texts: most are empty. */
 		s += (*s ? strlen(s) : 0) + 1;
 	}
 }
@@ -437,9 +437,9 @@ static void put_aside(struct state *state, struct job *job, enum reason why)
 	counts_jobs(state, job, job_count(job));
 }
 
-/* Whether a job is in no row for a reason that its user has caused. This time
- * does not count as waiting time: else a user could hold a job for a week, and
- * then get ahead of others. */
+/* Whether the job's user has caused this reason for which the job is in no row.
+ * Then its waiting time begins anew afterwards: else a user could hold a job
+ * for a week, and then get ahead of others. */
 static bool is_kept_back(enum reason why)
 {
 	switch (why) {

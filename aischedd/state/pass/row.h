@@ -178,9 +178,9 @@ void row_limit_array(struct state *state, const struct array *array);
 void row_array_runs(struct state *state, uint64_t array, int by);
 void row_forget_array(struct state *state, uint64_t array);
 
-/* Whether the key names volume claims, or jobs that are to be near or apart.
- * The request of such a key must be read on the loop's thread, because only the
- * state knows where these are. */
+/* Whether the key has volume claims, or a text of affinity_key(). The request
+ * of such a key must be read on the loop's thread, because only the state knows
+ * where these volumes and the jobs named by --near and --apart are. */
 bool row_key_asks(const char *key);
 
 /* Append the job's key to *out. */

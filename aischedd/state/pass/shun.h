@@ -1,9 +1,9 @@
 /*
  * shun.h - nodes that requests shun, because other jobs run there or elsewhere
  *
- * The loop's thread notes domains only. The lists of nodes, whose length is the
- * number of requests times that of nodes, are made when the snapshot is
- * finished, on a thread that may not read the state.
+ * On the loop's thread only the domains that a request shuns are noted. The
+ * list of nodes of each request, which may have nearly all nodes, is made when
+ * the snapshot is finished, on a thread that may not read the state.
  */
 #ifndef AISCHEDD_STATE_PASS_SHUN_H
 #define AISCHEDD_STATE_PASS_SHUN_H
@@ -39,8 +39,8 @@ void shun_all_but_near(struct shun_domains *d, const struct state *state,
 void shun_note(struct shun_domains *d, const struct state *state,
                struct shun *shun, uint32_t node, int level, bool near);
 
-/* Called when all domains of the request are noted, before those of the next.
- */
+/* Call it when all domains of a request are noted, before the first domain of
+ * the next request is. */
 void shun_noted(struct shun_domains *d, const struct shun *shun);
 
 /* Append the nodes that the request shuns to a list of uint32_t. */

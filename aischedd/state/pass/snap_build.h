@@ -35,9 +35,9 @@ struct taken_rows {
 	uint32_t extra_slot;      /* slot of that row; 0: none */
 	/* indexes of the rows of arrays that have a limit */
 	struct arena_list limited;
-	/* The rows of jobs that have claims, in the order of rows. Each has the
-	 * end of its slice of the list `claims` below; the first slice begins
-	 * at first_claim. */
+	/* The rows of jobs that have claims, in the order of rows. Each element
+	 * says where the row's slice of the list `claims` in struct build ends;
+	 * the first slice begins at first_claim. */
 	struct row_claim *claimant;
 	size_t nclaimants;
 	uint32_t first_claim;

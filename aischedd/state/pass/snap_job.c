@@ -423,8 +423,8 @@ static void take_light(struct build *b)
 	}
 }
 
-/* Add the requests of those rows now whose keys only the state can explain,
- * which is not read later. */
+/* Add the requests of rows whose keys can be read only with the state
+ * (row_key_asks()), because the state is not read later. */
 static void take_asking(struct build *b)
 {
 	const struct row_index *rows = &b->state->rows;

@@ -13,9 +13,9 @@
 #include "libcommon/constraint.h"
 #include "libcommon/hostlist.h"
 
-/* One request. rule, prefer, want, avoid, shun, beside and license are the
- * indexes at which its slices of those lists in struct build begin; shun is
- * known only once all nodes are listed. */
+/* One request. rule, prefer, want, avoid, shun, beside and license say where
+ * the request's slices begin in the lists rules, prefers, wants, avoids, shuns,
+ * besides and uses of struct build. list_shunned() sets shun. */
 struct req_row {
 	const struct row_key *key;
 	const struct shun *shuns; /* NULL: it shuns no node */
@@ -190,8 +190,8 @@ static void list_shunned(struct build *b)
 	}
 }
 
-/* Append a constraint to the snapshot's rules; wishes: append a list of
- * preferred constraints to its preferences. */
+/* Append the constraint in the text to the snapshot's rules; wishes: append the
+ * list of preferred constraints in the text to the snapshot's preferences. */
 static void push_rule(struct build *b, const char *text, bool wishes)
 {
 	int32_t rule[CONSTRAINT_MAX_ITEMS];

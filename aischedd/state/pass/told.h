@@ -1,5 +1,8 @@
 /*
  * told.h - what a plan says about jobs that are not the first of their row
+ *
+ * A plan has one verdict for each row of jobs (row.h). It applies to the first
+ * job of the row; later jobs have other positions and expected starts.
  */
 #ifndef AISCHEDD_STATE_PASS_TOLD_H
 #define AISCHEDD_STATE_PASS_TOLD_H

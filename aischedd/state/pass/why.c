@@ -123,7 +123,7 @@ static void node_text(const struct state *state, uint32_t node,
 		buf_printf(text, ": %s", why);
 }
 
-/* Append why nodes could not be added the last time. */
+/* Append why adding nodes of this node's template failed last, if it did. */
 static void scale_text(const struct state *state, uint32_t node,
                        struct buf *text)
 {
