@@ -75,7 +75,8 @@ static void on_hup(evutil_socket_t fd, short what, void *arg)
 	d->reload = true;
 }
 
-/* Remove some of the old sums of hours. Returns whether others are left. */
+/* Remove some old rows with sums of use by hour. Returns whether others
+ * are left. */
 static bool forget_hours(struct daemon *d)
 {
 	int64_t keep = d->conf->accounting.hours_keep;
@@ -128,8 +129,8 @@ static void log_booking(struct daemon *d)
 	d->booking_long = hours > 0;
 }
 
-/* Timer at each full hour: book what running jobs have held since the last
- * time, for some jobs in each turn. */
+/* Timer at each full hour: book what running jobs have held since they were
+ * last booked. Each turn books some of the jobs. */
 static void book_hour(evutil_socket_t fd, short what, void *arg)
 {
 	struct daemon *d = arg;
@@ -356,7 +357,7 @@ void daemon_free(struct daemon *d)
 		if (d->answer[i].ask)
 			json_decref(d->answer[i].body);
 	d->nanswers =
-	    /* the bodies are freed: daemon_ask_gone() must not see them */
+	    /* daemon_ask_gone() must not free these bodies again */
 	    0;
 	daemon_free_crons(d);
 	daemon_free_reservings(d);

@@ -259,8 +259,8 @@ int daemon_resume_clock(struct daemon *d, struct err *err)
 		d->boot = (int64_t)(hash_bytes(0, boot, strlen(boot)) >> 1);
 	d->ahead_ms = wall_ms - clock_boot_ms();
 	since_ms = wall_ms - was.wall_ms;
-	/* Count capacity from an hour before the last commit on, because
-	 * amounts that do not change are booked only once an hour. */
+	/* Count capacity from one hour before the last commit, because amounts
+	 * that do not change are booked only once an hour. */
 	state_capacity_since(d->state,
 	                     was.boot ? was.wall_ms - 3600000 : wall_ms);
 	if (!was.boot)
@@ -597,7 +597,7 @@ int daemon_run(struct daemon *d)
 {
 	notify_systemd("READY=1");
 	log_notice("daemon ready cluster=%s", d->conf->cluster);
-	turn(d); /* do what loading the state left to do */
+	turn(d); /* carry out what the loaded state still has to do */
 	while (!d->quit) {
 		event_base_loop(d->base, EVLOOP_ONCE);
 		if (d->reload)

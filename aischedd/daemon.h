@@ -152,8 +152,8 @@ struct daemon {
 	struct map open;
 	/* number of the last ask */
 	uint64_t serial;
-	/* how many refused acts of each user, by uid, were recorded in this
-	 * minute since the boot */
+	/* how many refused acts of each user, by uid, were recorded in the
+	 * minute `refused_minute`, counted from the boot */
 	struct map refused;
 	int64_t refused_minute;
 	/* active jobs that were made of Jobs in clusters, by id */

@@ -3,10 +3,10 @@
  *
  * The output of a job is that of all its attempts, one after the other; the
  * output of an attempt is that of its tasks, in the order of their ranks.
- * Output of ended tasks is read from kept files, that of running tasks from
- * the runner. If a task ends before all of its output was read, the rest is
- * read from its file. No more is read than the peer receives, so little is
- * held in memory.
+ * Output of ended tasks is read from kept files, that of running tasks from the
+ * runner. If a task ends before all of its output was read, the rest is read
+ * from its file. The daemon reads only as much as the peer receives, to hold
+ * little in memory.
  */
 #ifndef AISCHEDD_LOGS_H
 #define AISCHEDD_LOGS_H

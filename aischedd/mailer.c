@@ -402,8 +402,8 @@ static void arm(struct mailer *m)
 {
 	int64_t at = outbox_next(m->d->store), now = clock_wall_s();
 
-	/* A mail that is due already needs no timer: it waits until a running
-	 * command ends, and then go() is called. */
+	/* The timer is for a mail that is due later. A mail that is due now
+	 * waits for a running command, whose end calls go(). */
 	if (at > now && at < INT64_MAX)
 		daemon_arm(m->timer, (double)(at - now) * 1e3);
 }
@@ -417,8 +417,8 @@ static void go(struct mailer *m)
 
 	if (!*m->d->conf->mail.command)
 		return;
-	/* While the disk is full, a mail that was sent could not be removed
-	 * from the outbox. */
+	/* Send nothing while the disk is full: a mail that was sent could not
+	 * be removed from the outbox. */
 	if (m->d->full || m->d->unwritten) {
 		daemon_arm(m->timer, STUCK_MS);
 		return;

@@ -17,7 +17,7 @@ struct mailer;
 
 /* Counts since the daemon started. */
 struct mailer_counts {
-	uint64_t sent;   /* mails; a digest is one */
+	uint64_t sent;   /* mails; a digest counts as one */
 	uint64_t failed; /* runs of the command that did not send their mail */
 	/* mails given up after a day, and mails that did not fit into
 	 * the outbox */

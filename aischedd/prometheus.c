@@ -899,8 +899,8 @@ static void put_kube_age(struct prom *p)
 
 /* --- the table ---------------------------------------------------------- */
 
-/* Defines the function of a metric that is one number: an expression that may
- * use d and store. */
+/* ONE(name, value): defines the function that prints a metric with one number.
+ * value is an expression that may use d and store. */
 #define ONE(name, value)                                     \
 	static void put_##name(struct prom *p)               \
 	{                                                    \
@@ -1022,8 +1022,8 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* Returns an upper bound of the number of series if this many queues
- * are shown. */
+/* Returns an upper bound of the number of series if nqueues queues are shown.
+ * nwaiting: result of count_waiting(). */
 static int64_t series_with(const struct prom *p, int64_t nqueues,
                            int64_t nwaiting)
 {

@@ -14,7 +14,7 @@
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
 
-/* Nodes given to one program; their names must fit into an argument. */
+/* Most nodes given to one program: their names must fit into one argument. */
 enum { NODES_MAX = 1024 };
 
 struct errand {

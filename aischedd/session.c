@@ -20,9 +20,9 @@ struct session {
 
 TAILQ_HEAD(session_list_head, session);
 
-/* Lists that begin with the oldest entry. links: by hash of the token; open:
- * sessions, by hash of the cookie; named: users that the proxy named, by hash
- * of the name. */
+/* Lists that begin with the oldest entry. Each entry has a hash: in `links` of
+ * the token, in `open` (the sessions) of the cookie, in `named` (users that the
+ * proxy named) of the name. */
 struct sessions {
 	struct session_list_head links, open, named;
 };
@@ -69,8 +69,9 @@ static void drop_old(struct session_list_head *list, int64_t now_ms)
 	}
 }
 
-/* If the user has SESSIONS_USER entries in the list, drop the user's oldest
- * one; otherwise, if there are SESSIONS_MAX in all, the oldest of all. */
+/* If the user has SESSIONS_USER entries in the list, drop the oldest of these.
+ * Otherwise, if the list has SESSIONS_MAX entries of all users, drop its
+ * oldest entry. */
 static void make_room(struct session_list_head *list, uid_t uid)
 {
 	struct session *one, *oldest = NULL;

@@ -4,10 +4,10 @@
  * A link can be used once, within LINK_MS. It begins a session, which a cookie
  * names. Links and cookies are kept only as SHA-256, in memory: a restart of
  * the daemon logs everybody out, a restart of the web program does not. A user
- * may have SESSIONS_USER links and as many sessions, all users together
- * SESSIONS_MAX of each; when one more is made, the oldest is dropped. A session
- * keeps the groups that its user had when the link was made; what these groups
- * may do is checked for each request.
+ * may have SESSIONS_USER links and SESSIONS_USER sessions; all users together
+ * may have SESSIONS_MAX links and SESSIONS_MAX sessions. When one more is made,
+ * the oldest is dropped. A session keeps the groups that its user had when the
+ * link was made; what these groups may do is checked for each request.
  *
  * Users whom a proxy names are kept in another list, by name. An entry is kept
  * for NAMED_MS only, so that the daemon soon notices if a user has left a group

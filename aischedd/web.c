@@ -61,7 +61,7 @@ struct web {
 	int listener[LISTEN_MAX + 1];
 	int nlisteners;
 	pid_t pid;
-	int life; /* read end of a pipe that only the program holds */
+	int life; /* read end of a pipe; the program has the write end */
 	struct event *died, *again;
 	int64_t began_ms, wait_ms;
 	uint64_t answered[WEB_NCODES], connections, bad_proxies;

@@ -1,8 +1,8 @@
 /*
  * buf.h - growing buffers
  *
- * A zeroed struct buf is empty. data is always followed by a zero byte once
- * anything was added, so text can be used as a string.
+ * A zeroed struct buf is empty. After the first addition, a zero byte always
+ * follows the len bytes of data, so that a text can be used as a string.
  */
 #ifndef LIBCOMMON_BUF_H
 #define LIBCOMMON_BUF_H

@@ -64,7 +64,7 @@ static bool is_whole(const struct buf *env, const struct buf *stat)
 	if (!vsize)
 		return true;
 	/* During exec Linux sets the bounds of the code last, after those of
-	 * the environment; gVisor always has 0 there. */
+	 * the environment. In gVisor START_CODE is always 0. */
 	return code ? env->len == end - start : env->len > 0;
 }
 

@@ -61,8 +61,8 @@ ssize_t fdpass_read(int sock, void *data, size_t size)
 
 	if (len <= 0)
 		return len;
-	/* There is no room for descriptors, so some that were sent with these
-	 * bytes count as cut off. */
+	/* msg has no room for descriptors: MSG_CTRUNC means that the peer sent
+	 * some with these bytes. */
 	if (msg.msg_flags & MSG_CTRUNC) {
 		errno = EPERM;
 		return -1;

@@ -34,8 +34,8 @@ void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Whether a message may be logged again: each kind of message has a struct
  * log_limit of its own, for which log_again() returns true at most once a
- * minute. When it returns true, *ret_skipped is the number of calls that have
- * returned false since it last did so. */
+ * minute. When it returns true, *ret_skipped is the number of calls that
+ * returned false since the last one that returned true. */
 struct log_limit {
 	int64_t last;
 	unsigned skipped;

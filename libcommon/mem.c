@@ -120,8 +120,8 @@ static void chunk_add(struct arena *arena, struct chunk *c, size_t size)
 	arena->chunk = c;
 }
 
-/* Add a full chunk to the list. If there is a head, put it behind that: small
- * blocks are allocated from the chunk at the head. */
+/* Add a full chunk to the list: behind the head, if there is one, because small
+ * blocks are allocated from the head. */
 static void add_full(struct arena *arena, struct chunk *c)
 {
 	struct chunk **at = arena->chunk ? &arena->chunk->next : &arena->chunk;

@@ -10,8 +10,8 @@
 
 /*
  * X(name, units, starts, units of its models, models), as the vendor's driver
- * lists them. The profile 1g.10gb of a100-40 is left out: it takes two units
- * there, but the same name means one unit on other models.
+ * lists them. The profile 1g.10gb of a100-40 is left out: it takes two units of
+ * that model, but a profile of the same name takes one unit of other models.
  */
 #define PROFILES(X)                                         \
 	X("1g.5gb", 1, 0x7f, 8, ON(A100_40))                \

@@ -21,8 +21,8 @@
 #include "libcommon/mem.h"
 #include "libcommon/spec/spec_marks.h"
 
-/* Seconds between two explanations sent to a cluster: passes are more frequent
- * than users can read. */
+/* Least seconds between two explanations sent to a cluster. An explanation
+ * after every pass would be more than users can read. */
 enum { EXPLAIN_S = 1 };
 
 static struct runner *runner_at(const struct daemon *d, uint32_t pool)

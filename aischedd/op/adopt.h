@@ -4,8 +4,9 @@
 
 #include "aischedd/daemon.h"
 
-/* Submit a job for a Job that a runner has found, or refuse the Job. If a job
- * was submitted for this Job before and has ended, tell the runner that. */
+/* Submit a job for a Job that a runner has found, or refuse the Job. If a
+ * job that was submitted for this Job before has ended, tell the runner how
+ * it ended. */
 void daemon_adopt(struct pool_runner *p, const struct adoption *a);
 /* Tell the runner of the effect's pool the id and the state of the job, which
  * was submitted for a Job of that runner. */

@@ -12,8 +12,9 @@ void audit_job(struct daemon *d, const struct peer *peer, const char *act,
                uint64_t job, const char *display_id, const char *owner,
                const char *text);
 
-/* Whether a refused act of the peer may be recorded: in each minute only some
- * acts of one user are. *ret_last: this is the last one in this minute. */
+/* Whether a refused act of the peer may be recorded: in each minute at most ten
+ * refused acts of one user are recorded. If so, *ret_last tells whether this is
+ * the last one of the minute. */
 bool audit_may_refuse(struct daemon *d, const struct peer *peer,
                       bool *ret_last);
 

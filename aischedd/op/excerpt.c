@@ -3,9 +3,9 @@
  *
  * Outputs are files of their users, which the web program cannot read. A thread
  * of the daemon opens an output with the rights of the user who asks for it, as
- * `aiq --log` does in the user's own process: so a link to another file shows
- * nothing that this user could not read. A file system that hangs only holds up
- * this thread.
+ * `aiq --log` does in the user's own process. Therefore a link shows a file
+ * only to users who can read this file. If a file system hangs, only this
+ * thread waits.
  */
 #include <fcntl.h>
 #include <stddef.h>

@@ -145,9 +145,9 @@ static int check_log(const struct peer *peer, const struct found_log *f,
 		return err_set(err, EINVAL,
 		               "job %s is an array: name one task, as in %s_0",
 		               text, text);
-	/* If the output is streamed, the runner checks the task's number
-	 * instead: an adopted Job may have more tasks in all than run at
-	 * once. */
+	/* If the output is streamed, the runner checks the task's number: an
+	 * adopted Job may have more tasks in all than ntasks, the number of
+	 * tasks that run at once. */
 	if (!f->streamed && f->task >= f->ntasks)
 		return err_set(err, ENOENT,
 		               "there is no task %u of job %s: its last is %u",

@@ -254,7 +254,7 @@ static void requeue_past(struct daemon *d, struct mass *m, const char *text,
 }
 
 /* Requeue the ended jobs or tasks among those that `text` names. Returns
- * whether some of them are still in the state, so that the caller must
+ * whether some of the named jobs or tasks have not ended: the caller must
  * handle these. */
 static bool requeue_ended_of(struct daemon *d, struct mass *m, const char *text,
                              const struct jobid *id)
@@ -308,7 +308,7 @@ static void add_id(struct daemon *d, struct mass *m, const char *text)
 	} else if (array && add_array(d, m, array, &id.tasks)) {
 		/* add_array() has added the records */
 	} else if (!id.tasks.n && job) {
-		mass_add(m, job); /* not an array */
+		mass_add(m, job); /* a record of an array, by its own id */
 	} else if (task == NO_TASK
 	               ? store_has(d->store, id.job)
 	               : store_past(id.job, task, &past, d->store) == 0) {

@@ -17,10 +17,10 @@ struct target {
 	/* all awaited tasks with numbers up to this one have ended; -1: no task
 	 * is known to have ended */
 	int64_t over;
-	/* the name in the request; valid only while the request is read */
+	/* the id as the request has it; valid only while the request is read */
 	const char *text;
 	const struct target
-	    /* an earlier target with the same name, or NULL */
+	    /* an earlier target with the same text, or NULL */
 	    *same;
 	struct ended ended;
 	/* id of the record with the first task that has not ended;

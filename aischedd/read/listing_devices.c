@@ -26,7 +26,7 @@ static void put_bits(struct buf *out, uint64_t bits)
 struct had {
 	uint64_t gpus, gpu_numas, links, cpu_numas;
 	uint32_t ncpus;
-	/* thousandths that the tasks have of a GPU, if it is shared */
+	/* if the tasks share a GPU: thousandths of it that they have */
 	uint16_t part;
 };
 

@@ -8,10 +8,10 @@
 #include "libcommon/buf.h"
 
 /*
- * Append the devices that the runner binds to the job, as "n3: GPU 4-7 (NUMA
- * 1, links 1), 32 CPUs (NUMA 1); n4: ...". Nodes without GPUs and with one
- * NUMA node are left out, as there was no choice. Returns false if nothing
- * was appended.
+ * Append the devices that the runner binds to the job, as "n3: GPU 4-7 (NUMA 1,
+ * links 1), 32 CPUs (NUMA 1); n4: ...". A node that has no GPUs and only one
+ * NUMA node is left out: the runner had no choice on it. Returns false if
+ * nothing was appended.
  */
 bool listing_devices(const struct state *state, const struct placement *place,
                      struct buf *out);

@@ -63,8 +63,8 @@ static bool is_over(const struct row_view *v)
 	return job_state_is_final(state_of(v));
 }
 
-/* Returns the name of the job's class. The spec of an ended job has the class
- * stored; see keep_class(). */
+/* Returns the name of the job's class. For an ended job, the class is in the
+ * stored spec; see keep_class(). */
 static const char *class_of(const struct row_view *v)
 {
 	if (v->state)

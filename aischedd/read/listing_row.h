@@ -19,7 +19,7 @@ struct row_view {
 	struct request req;
 	const char *user, *queue;
 	uint32_t array_limit;
-	/* names of the nodes of placed tasks */
+	/* for each placed task the name of its node */
 	char **node;
 	uint32_t nnodes; /* number of placed tasks */
 	bool explained;

@@ -83,7 +83,8 @@ void page_fini(struct page *page);
 bool page_offer(struct page *page, const char *key, uint64_t id);
 void page_keep(struct page *page, char *text);
 
-/* Whether rows not yet offered can change neither the page nor its count. */
+/* Whether the page and its count are complete, so that no further rows need
+ * be offered. */
 bool page_is_full(const struct page *page);
 
 /* Sort some of the rows kept; returns whether there is more to sort. */

@@ -79,8 +79,8 @@ static void flush_frames(struct conn *conn)
 			break;
 		}
 	}
-	/* As one request fewer is in flight, another may be read. Let the loop
-	 * do that, as the handler may be our caller. */
+	/* An answered request was freed, so another one may be read. Let the
+	 * loop read it, as our caller may be the handler. */
 	if (fewer)
 		bufferevent_trigger(conn->bev, EV_READ,
 		                    BEV_TRIG_IGNORE_WATERMARKS |

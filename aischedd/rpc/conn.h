@@ -158,8 +158,8 @@ struct conn {
 void conns_init(struct conns *all);
 /* close all connections */
 void conns_fini(struct conns *all);
-/* Close a socket. guarded: unread messages in it may have descriptors whose
- * close(2) blocks, so leave all of this to the closer (closer.h). */
+/* Close a socket. guarded: let the closer (closer.h) close it, because unread
+ * messages in the socket may have descriptors whose close(2) blocks. */
 void conns_close_fd(struct conns *all, int fd, bool guarded);
 void conn_new(struct conns *all, int fd, bool tcp, uint64_t origin);
 /* Add the connection of the web program. It belongs to no user and is never

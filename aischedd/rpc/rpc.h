@@ -7,7 +7,7 @@
  * known, at most 64 KiB of a connection's requests are held. Reading stops
  * while too much is unanswered; holder.h explains limits of connections and
  * memory. If munged hangs, a request waits at most AUTH_DEADLINE_S and delays
- * no other; requests that need no role are handed over at once.
+ * no other; requests that need no credential are handed over at once.
  */
 #ifndef AISCHEDD_RPC_RPC_H
 #define AISCHEDD_RPC_RPC_H
@@ -98,13 +98,15 @@ void rpc_refuse(struct ask *ask, const struct err *err);
 /* Send one part of an answer. */
 void rpc_part(struct ask *ask, const void *data, size_t len);
 
-/* Have the loop call fn when little is left to send on the ask's connection,
- * which may be the case already: so long answers can be made piece by piece. */
+/* Have the loop call fn when little is left to send on the ask's connection; if
+ * little is left now, the loop calls it soon. Callers use this to make long
+ * answers piece by piece. */
 void rpc_when_drained(struct ask *ask, void (*fn)(struct ask *, void *),
                       void *arg);
 
 size_t rpc_connections(const struct rpc *rpc);
-/* Returns the number of connections over TCP, or of those on Unix sockets. */
+/* Returns the number of connections: over TCP if tcp is true, else on
+ * Unix sockets. */
 size_t rpc_connections_of(const struct rpc *rpc, bool tcp);
 
 /* Returns how many credentials were refused so far. */

@@ -28,11 +28,13 @@ struct audit_row {
 /* rows that are kept for the next commit */
 enum { AUDITS_KEPT = 100000 };
 
-/* Keep a row for the next commit; strings are copied. While commits fail, more
- * than AUDITS_KEPT rows only go to the log. */
+/* Keep a row for the next commit; strings are copied. If AUDITS_KEPT rows are
+ * kept already, because commits fail, the row is lost; a warning says so at
+ * most once a minute. */
 void store_audit(struct store *store, const struct audit_row *row);
 
-/* Selects rows. A member that is NULL, 0 or NO_TIME selects all of them. */
+/* Conditions that select rows. A member that is NULL, 0 or NO_TIME is
+ * no condition. */
 struct audit_query {
 	const char *user, *act;
 	/* select acts by this user, acts on this user's jobs, and acts on the

@@ -47,9 +47,9 @@ int outbox_held(struct store *store, struct outbox_letter *letter, size_t most,
 int outbox_hold(struct store *store, uint32_t uid, int64_t until,
                 struct err *err);
 
-/* outbox_sent() removes a letter that was sent; outbox_retry() makes a letter
- * that could not be sent due at `due`. If the letter is held, both do the same
- * to all earlier held letters to the same recipient. */
+/* outbox_sent() removes a letter that was sent; outbox_retry() postpones a
+ * letter that could not be sent until `due`. If the letter is held, both do the
+ * same to all earlier held letters to the same recipient. */
 int outbox_sent(struct store *store, const struct outbox_letter *letter,
                 struct err *err);
 int outbox_retry(struct store *store, const struct outbox_letter *letter,

@@ -140,8 +140,9 @@ struct store {
 	int64_t next_blob;
 	struct new_blob *blob;
 	size_t nblobs, blob_cap;
-	/* store_blob() returned the id of a stored blob for a job that no
-	 * commit has written yet: purges must keep it */
+	/* store_blob() returned the id of a stored blob for a job that
+	 * no commit has written yet: until the next commit, purges
+	 * delete no blobs */
 	bool blob_lent;
 	struct audit_row *audit;
 	size_t naudits, audit_cap;

@@ -17,7 +17,7 @@ enum { HOUR_MS = 3600000, SQL_SUMS = 0, SQL_WAITS = 1 };
 
 /* A copy of a rollup's amounts that are not in the database yet. */
 struct report_copy {
-	/* only its parts may be read here: these never change */
+	/* other threads may read only its parts, which never change */
 	const struct rollup *rollup;
 	/* count it only in the total, see REPORT_TOTAL */
 	bool hidden;

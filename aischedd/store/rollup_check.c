@@ -81,7 +81,8 @@ static const char *const texts[NSQL_CHECK] = {
 /* --- sums -------------------------------------------------------------- */
 
 /* Returns one number for a rollup's key and the start of a period, for use in
- * maps. All periods start at a multiple of 900 s, in any time zone. */
+ * maps. `start` is divided by 900: in every time zone, periods start at
+ * multiples of 900 s. */
 static uint64_t id_of(int64_t key, int64_t start)
 {
 	return (uint64_t)key << 34 | (uint64_t)(start / 900);

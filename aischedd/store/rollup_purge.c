@@ -72,9 +72,9 @@ int store_purge_hours(struct store *store, const struct zone *zone,
 		return -1;
 	if (last < 0)
 		return 0;
-	/* Pass the end of the last day that has sums, not `before`: if the
-	 * clock is far ahead for a while, `before` is later than hours that
-	 * will be booked after the clock was corrected. */
+	/* Note the end of the last day that has sums, not `before`. While the
+	 * clock is far ahead, `before` is too late: hours booked after the
+	 * clock was corrected would count as removed. */
 	period_of(zone, PERIOD_DAY, last, day);
 	return purge_all(store, before, day[1], limit, ret_more, err);
 }

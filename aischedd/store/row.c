@@ -204,8 +204,8 @@ static void set(struct job *job, const struct job_column *c, int64_t value)
 	}
 }
 
-/* Append a text column of the job that must be formatted first. Appends nothing
- * if it is empty, or if the job has the text as a string. */
+/* Append the text of a column if it must be formatted first. Appends nothing if
+ * the text is empty, or if the job has it as a string already. */
 static void put_text(const struct state *state, const struct job *job,
                      enum text_column which, struct buf *out)
 {

@@ -96,8 +96,9 @@ static int fill(struct client *client, int64_t deadline_ms, struct err *err)
 	}
 }
 
-/* Send data, and read what arrives meanwhile: the daemon may not read more
- * before we have read its answers, so without that both could wait for ever. */
+/* Send data, and read what arrives meanwhile: the daemon may read no more
+ * requests until we have read its answers. If we only sent, both could wait
+ * for ever. */
 static int send_all(struct client *client, const char *data, size_t len,
                     struct err *err)
 {
@@ -468,9 +469,9 @@ static int check_proof(struct client *client, const struct in_frame *frame,
 }
 
 /* Returns the JSON of the last frame of an answer; NULL for a refusal. `proven`
- * is false if the answer came over TCP without a credential. Only the answer to
- * a ping may have none, or a refusal: the daemon may refuse before it knows who
- * the client is. */
+ * is false if the answer came over TCP without a credential. Such an answer
+ * must be a refusal or the answer to a ping: the daemon may refuse a request
+ * before it knows who the client is. */
 static json_t *last_frame(struct client *client, const struct in_frame *frame,
                           bool proven, struct err *err)
 {

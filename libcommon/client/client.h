@@ -4,8 +4,8 @@
  * The functions block. Each request has a credential of its own, except
  * requests that anybody may make (ping). On a Unix socket the path is trusted:
  * whoever can write to its folder could pretend to be the daemon. Over TCP the
- * daemon's answers carry credentials, too, whose uid must be root's, the
- * caller's, or that of the user in $AISCHED_DAEMON_USER.
+ * daemon's answers carry credentials, too. The uid in these credentials must be
+ * that of root, of the caller, or of the user in $AISCHED_DAEMON_USER.
  */
 #ifndef LIBCOMMON_CLIENT_CLIENT_H
 #define LIBCOMMON_CLIENT_CLIENT_H

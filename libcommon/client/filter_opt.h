@@ -1,10 +1,10 @@
 /*
  * filter_opt.h - options of aiq and aicancel that select jobs
  *
- * Set functions for tables of options. They collect strings in a JSON array, as
- * requests have it: a json_t * at the option's offset, NULL if the option is
- * not given. An option may be repeated, and may have several strings separated
- * by commas.
+ * The set functions of these options collect strings in a JSON array, in the
+ * form that requests have. The array is a json_t * at the option's offset, NULL
+ * if the option is not given. An option may be repeated, and may have several
+ * strings separated by commas.
  */
 #ifndef LIBCOMMON_CLIENT_FILTER_OPT_H
 #define LIBCOMMON_CLIENT_FILTER_OPT_H

@@ -3,8 +3,8 @@
  * and salloc outside of jobs, aisub --pty
  *
  * While the job waits, it depends on the client's connection to the daemon;
- * after its start, on the client's connection to its shepherd. So the job is
- * ended if the client ends, for whatever reason.
+ * after its start, on the client's connection to the job's shepherd. Thus the
+ * job is ended if the client ends, for whatever reason.
  */
 #ifndef LIBCOMMON_CLIENT_HELD_JOB_H
 #define LIBCOMMON_CLIENT_HELD_JOB_H

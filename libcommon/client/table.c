@@ -158,7 +158,8 @@ static char *put_spaces(char *p, size_t n)
 	return p + n;
 }
 
-/* Put as much of the text as fits width - 1 columns, and an ellipsis. */
+/* Write as much of the text as fits into width - 1 columns, then
+ * an ellipsis. */
 static char *put_cut(char *p, const char *text, size_t len, uint32_t width)
 {
 	static const char ellipsis[] = "…";
@@ -244,8 +245,8 @@ static void put_header(struct buf *out, const struct table *table,
 	free(cell);
 }
 
-/* Set the width of each column in ret. If all together are wider than limit,
- * which is not 0, the last column gets what remains. */
+/* Set the width of each column in ret. If limit is not 0 and all columns
+ * together are wider, the last column gets what the others leave of limit. */
 static void choose_widths(const struct table *table, bool header,
                           uint32_t limit, uint32_t *ret)
 {

@@ -35,7 +35,8 @@ static void put_address(struct buf *out, const union address *a, bool wide)
 	                                              : a->v4.sin_port));
 }
 
-/* Find the socket whose addresses are these in a file of /proc/net. */
+/* Search a file of /proc/net for the socket with this pair of addresses; *ret
+ * becomes its user. */
 static bool find(const char *path, const char *addresses, uid_t *ret)
 {
 	FILE *file = fopen(path, "re");

@@ -40,7 +40,8 @@ int build_keys(struct conf_build *b, const char *what, cfg_t *section,
  * error. The arena owns it. */
 const char *build_name(struct conf_build *b, const char *what, cfg_t *section);
 
-/* Returns where the section sets the key; if it does not, where it begins. */
+/* Returns the place in the file at which the section sets the key or, if the
+ * section does not set the key, at which the section begins. */
 const struct conf_value *build_place(cfg_t *section, const char *key);
 
 /* Check the path of the key topology, like "z1/b1", of a section that `what`

@@ -83,7 +83,7 @@ int key_set(const struct conf_key *key, void *base, const char *const *value,
             struct err *err);
 
 /* Set the members of all keys of a table to their defaults: CONF_NONE, NULL or
- * empty for keys without one. */
+ * empty for keys that have no default. */
 void key_set_defaults(const struct conf_key_table *table, void *base,
                       const struct conf *conf, struct arena *arena);
 

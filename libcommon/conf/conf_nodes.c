@@ -147,8 +147,9 @@ int build_topology(struct conf_build *b, cfg_t *section, const char *what,
 	return 0;
 }
 
-/* Divide n nodes among the places in the hostlist `paths`: if there are k, the
- * first n/k nodes are in the first place, and so on. */
+/* Divide n nodes evenly among the places in the hostlist `paths`: of k
+ * places, the first one gets the first n/k nodes, the second the next n/k,
+ * and so on. */
 static int deal_places(struct nodes *nodes, cfg_t *section, const char *paths,
                        struct conf_node *node, size_t n)
 {

@@ -238,8 +238,8 @@ static int on_include(cfg_t *cfg, cfg_opt_t *opt, int argc, const char **argv)
 /*
  * Called by libconfuse after each section with a title. libconfuse compares
  * each new title with all earlier ones, which takes minutes for 65,536 nodes:
- * so move the section from libconfuse's option to a list of our own. put_back()
- * returns all of them at the end.
+ * so move the section from libconfuse's option to a list of our own. At the end
+ * put_back() moves all sections back to the option.
  */
 static int on_section(cfg_t *cfg, cfg_opt_t *opt)
 {

@@ -5,7 +5,8 @@
 #include "libcommon/conf/conf_keys.h"
 #include "libcommon/limits.h"
 
-/* A node of a cluster is an object whose name is in lower case. */
+/* Whether the name may begin the names of nodes in a cluster: names of
+ * Kubernetes objects are in lower case. */
 static bool is_lower(const char *name)
 {
 	return !name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")];

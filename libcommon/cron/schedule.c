@@ -77,8 +77,8 @@ static bool take_value(const struct cron_field *f, const char **s, int *ret)
 	return *s > begin && *s - begin < 4 && *ret >= f->min && *ret <= f->max;
 }
 
-/* Parse "*", "n" or "a-b", each of which may have "/step" unless it has names,
- * and add its values to *set. */
+/* Parse "*", "n" or "a-b", and "/step" behind it, which may not follow names
+ * such as "mon". Add the values to *set. */
 static bool take_part(const struct cron_field *f, const char **s, uint64_t *set)
 {
 	static const struct cron_field steps = { "step", 1, 999, NULL, 999 };
@@ -442,8 +442,9 @@ static uint64_t count_stretch(const struct schedule *s, const struct zone *zone,
 	return n + (local < end ? locals_between(s, local, end) : 0);
 }
 
-/* Returns the last time of the schedule up to `to`: the earliest instant whose
- * next time is later than `to`, found by binary search. */
+/* Returns the last time of the schedule up to `to`. A binary search finds
+ * the earliest instant after which the next time of the schedule is later
+ * than `to`. */
 static int64_t last_until(const struct schedule *s, const struct zone *zone,
                           int64_t created, int64_t after, int64_t to)
 {

@@ -10,8 +10,8 @@
  *	fixed      the first such instant; if the clock skips the minute, the
  *	           instant at which the gap ends
  *
- * So on the days when the clock is changed, a fixed schedule runs once, and an
- * interval keeps its pace.
+ * On a day when the clock is changed, a fixed schedule thus runs once for each
+ * of its times, and an interval keeps its pace.
  */
 #ifndef LIBCOMMON_CRON_SCHEDULE_H
 #define LIBCOMMON_CRON_SCHEDULE_H

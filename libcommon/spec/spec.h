@@ -175,8 +175,7 @@ int spec_from_json(struct spec *ret, json_t *obj, struct arena *arena,
 /* Returns what on_task_failure says, FAILURE_ENDS if it is not given. */
 enum task_failure spec_task_failure(const struct spec *spec);
 
-/* Returns how often a job or task that may be restarted is restarted
- * at most. */
+/* Returns how many restarts a job or task may have if it may be restarted. */
 int64_t spec_max_restarts(const struct spec *spec);
 
 /*

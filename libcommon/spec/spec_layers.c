@@ -126,9 +126,10 @@ static void cron_merge(struct submit_cron *to, const struct submit_cron *from)
 			at[i] = other[i];
 }
 
-/* Merge the amount for each GPU: *each in `to`, `other` in `from`. If *each is
- * given, discard the group's other amounts in `from`; if `to` gives no amount
- * of the group at all, set *each to `other`. */
+/* Merge an amount per GPU, such as --mem-per-gpu: *each is that of `to`,
+ * `other` that of `from`. If *each is given, discard the other amounts
+ * of the group in `from`. If `to` gives no amount of the group, set
+ * *each to `other`. */
 static void merge_per_gpu(struct submit *to, struct submit *from,
                           const struct group *group, int64_t *each,
                           int64_t other)

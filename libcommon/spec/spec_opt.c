@@ -1,4 +1,5 @@
-/* spec_opt.c - the options of aisub: one table for all four places */
+/* spec_opt.c - the options of aisub, as one table for the command line, AISUB_*
+ * variables, #AISUB lines and #SBATCH lines */
 #include "libcommon/spec/spec_opt.h"
 
 #include "libcommon/spec/spec_set.h"

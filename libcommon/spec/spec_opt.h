@@ -1,5 +1,6 @@
 /*
- * spec_opt.h - the options of aisub: one table for all four places
+ * spec_opt.h - the options of aisub, in one table for all places where they may
+ * be set
  *
  * The command line, AISUB_* variables (AISUB_CPUS_PER_TASK for
  * --cpus-per-task), #AISUB lines and #SBATCH lines are all read into a struct

@@ -16,8 +16,8 @@ int64_t spec_max_restarts(const struct spec *spec)
 	                                        : spec->max_restarts;
 }
 
-/* Check that no count in the constraint exceeds the nodes that the job has
- * at most. */
+/* Check that no count in the constraint is greater than the largest number of
+ * nodes that the job can have. */
 static int check_counts(const struct spec *spec, const struct request *req,
                         struct err *err)
 {
@@ -120,7 +120,7 @@ static int constraint_counts(const struct spec *spec, bool *ret,
 	return 0;
 }
 
-/* Check that the other options of a job with segments allow them. */
+/* Check that the other options of a job go together with --segment. */
 static int check_segment(const struct spec *spec, const struct request *req,
                          struct err *err)
 {
@@ -216,8 +216,8 @@ static int check_spread(const struct spec *spec, const struct request *req,
 }
 
 /* If the job requests a number of nodes, these nodes are spread over domains of
- * the level, and each must have the same number of tasks: set tasks_per_node.
- * The level "node" does not need this. */
+ * the level, and each node must have the same number of tasks: set
+ * tasks_per_node. The level "node" does not need this. */
 static int resolve_spread(const struct spec *spec, struct request *req,
                           struct err *err)
 {
