@@ -62,8 +62,9 @@ static void have_job(struct kube_attempt *a, json_t *obj)
 	kube_attempt_set_uid(a, uid);
 	a->slots.have =
 	    (uint32_t)json_integer_value(json_object_get(spec, "completions"));
-	/* An older version may have made the Job, for which the controller
-	 * makes no pods in place of lost ones. */
+	/* Read from the Job what happens when pods are lost. If an older
+	 * version of the daemon has made the Job, the Job controller does not
+	 * replace lost pods. */
 	a->make.loss = kube_jobs_loss(obj);
 	json_decref(a->make.job);
 	a->make.job = NULL;
@@ -212,8 +213,8 @@ static void on_delete(struct kube_attempt *a, struct kube_task *task,
 		a->end.job_gone = true;
 }
 
-/* The function for each kind of call about an attempt. Calls of other kinds
- * have none. */
+/* The function that handles the answers to each kind of call; NULL for calls
+ * that are not about an attempt. */
 static void (*const on[ASK_KINDS])(struct kube_attempt *a,
                                    struct kube_task *task,
                                    const struct kube_answer *answer) = {

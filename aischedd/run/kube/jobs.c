@@ -22,8 +22,8 @@ static uint32_t number_of(const json_t *value)
 	         : (uint32_t)json_integer_value(value);
 }
 
-/* Returns the number of tasks in one of our annotations, or 0 if no job can
- * have as many: others may be allowed to change the Job. */
+/* Returns the number of tasks in one of our annotations. Returns 0 if no job
+ * can have that many tasks: somebody else may have changed the annotation. */
 static uint32_t tasks_noted(const json_t *notes, const char *name)
 {
 	uint32_t n = number_of(json_object_get(notes, name));

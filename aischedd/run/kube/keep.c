@@ -33,7 +33,8 @@ enum {
 	WHOLE_MS = 60000,    /* limit for reading a whole log */
 	/* how long to wait for further lines of a log whose pod has ended */
 	LINGER_MS = 3000,
-	/* kube_keep_is_reading() waits so long for the first bytes of a log */
+	/* kube_keep_is_reading() waits this long for the first bytes of a
+	 * log */
 	FIRST_MS = 1000,
 	AGAIN_MS = 1000, /* pause between two calls for a log */
 	TRIES = 3,

@@ -31,7 +31,7 @@
  *	           pod holds a node, the logs are saved, then the last event is
  *	           sent
  *	OVER       RUN_ENDED, RUN_START_FAILED or RUN_LOST was sent: wait for
- *	           forget(), which the daemon calls when it has stored that
+ *	           forget(), which the daemon calls when it has stored the event
  *	FORGOTTEN  the Job is deleted, and with it all that it owns
  *
  * When all tasks have succeeded, RUNNING becomes OVER: the logs are saved, then

@@ -15,9 +15,10 @@
 #include "libcommon/mem.h"
 
 enum {
-	/* a followed log without data for so long is requested again */
+	/* a followed log is requested again after this long without data */
 	SILENCE_MS = 3600000,
-	/* a log that is not followed is given up after so long without data */
+	/* a log that is not followed is given up after this long without
+	 * data */
 	NODE_MS = 10000,
 	PAUSE_MS = 1000, /* pause between two requests */
 	/* how long to wait for further lines of a log whose pod has ended */

@@ -11,7 +11,7 @@
 #include "libcommon/mem.h"
 
 enum {
-	/* a start fails if its image could not be pulled for so long */
+	/* a start fails if its image could not be pulled for this long */
 	PULL_MS = 30000
 };
 
@@ -195,7 +195,8 @@ static bool look_at_slot(struct kube_attempt *a, struct kube_slot *slot,
 		check_start(a, slot, task);
 		return slot->lost != NULL;
 	}
-	/* A task that is placed anew keeps its index, so it ends with that. */
+	/* A task that is placed anew keeps its index. So the attempt ends if
+	 * the Job controller makes no other pod for this index. */
 	look->bad |= a->make.loss.whole && kube_task_is_lost(a, task) &&
 	             !kube_task_comes_back(a, task);
 	return true;

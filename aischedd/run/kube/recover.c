@@ -19,10 +19,9 @@ struct kube_asked {
 	char *space;  /* its namespace; NULL: not known */
 };
 
-/* Returns the Job of this name in one of the namespaces, or NULL. A user of
- * another namespace can give a Job of theirs the same name. Older policies did
- * not look at a Job that is being deleted, so it may have our labels, too:
- * prefer one that is not. */
+/* Returns the Job of this name in one of the namespaces, or NULL. If several
+ * namespaces have one, prefer a Job that is not being deleted: older policies
+ * let users put our labels on a Job of theirs while it was being deleted. */
 static struct kube_job *search(struct kube *kube, const char *name)
 {
 	struct kube_job *ret = NULL;

@@ -22,7 +22,8 @@ struct kube_recovery {
 	 * answered; NULL: recover() was not called yet. */
 	struct kube_asked *asked;
 	size_t n;
-	struct map open; /* by kube_attempt_key(), once `done` */
+	/* once `done`: the attempts without answer, by kube_attempt_key() */
+	struct map open;
 	/* recover() has been answered, except for attempts in namespaces whose
 	 * Jobs cannot be listed */
 	bool done;

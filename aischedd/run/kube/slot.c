@@ -44,8 +44,8 @@ static bool index_is_taken(struct kube_attempt *a, const struct kube_slot *slot,
 	for (uint32_t i = 0; i < n; i++)
 		if (slot[i].node && slot[i].index == index)
 			return true;
-	/* The index still has a ResourceClaim, with the GPUs of its last pod.
-	 */
+	/* The index still has a ResourceClaim, which cannot be changed to the
+	 * GPUs of another task. */
 	if (a->start.told && a->give.by_claims && kube_give_found(a, index))
 		return true;
 	if (task && kube_task_comes_back(a, task))

@@ -21,7 +21,7 @@ enum {
 	 * doubles it */
 	LOSS_MS = 1000,
 	LOSS_MAX_MS = 300000,
-	LOSS_CALM_MS = 600000 /* after so long, count from the start again */
+	LOSS_CALM_MS = 600000 /* after this long, begin with LOSS_MS again */
 };
 
 void kube_tell(struct kube_attempt *a, struct run_event *ev)

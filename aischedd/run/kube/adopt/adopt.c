@@ -134,15 +134,16 @@ static char *marks_of(const struct kube_adoptee *j, json_t *obj)
 	return buf_take(&text);
 }
 
-/* Whether the Job now asks for something other than its job does, and the job
- * has not ended. */
+/* Whether the suspended Job may request something else than when its job was
+ * made. False if the job has ended. */
 static bool is_changed(const struct kube_adoptee *j)
 {
 	return j->job && j->asks && !job_state_is_final(j->state) &&
 	       (!j->taken || strcmp(j->asks, j->taken) != 0);
 }
 
-/* Store what other Jobs may be near to, or apart from. */
+/* Store the labels and podAntiAffinity of the Job's pods, and its user: the
+ * affinity of other Jobs may select these pods. */
 static void keep_for_peers(struct kube_adoptee *j, json_t *obj)
 {
 	json_decref(j->labels);
@@ -201,8 +202,7 @@ void kube_adopt_news(struct kube_space *space, enum kube_news news)
 
 	if (news != KUBE_RESET && news != KUBE_SYNCED)
 		return;
-	/* The caller also sets this, but only after this function has used
-	 * it. */
+	/* The caller sets `synced` only after this call. */
 	space->sight.synced[SEE_JOBS] |= news == KUBE_SYNCED;
 	all = kube_space_all_known(kube);
 	while ((j = map_each(&kube->adopt.by_uid, &at)))
@@ -230,7 +230,8 @@ static bool may_offer(const struct kube_adoptee *j)
 	    (j->at.taken && !j->at.ours) ||
 	    (j->offered_ms && clock_boot_ms() - j->offered_ms <= OFFER_MS))
 		return false;
-	/* Peers may be listed after the Job that names them. */
+	/* Peers may be listed after the Job that names them: wait for the end
+	 * of the list. */
 	if (!j->job && !j->space->sight.synced[SEE_JOBS] &&
 	    kube_peers_asked(j->obj))
 		return false;
@@ -281,7 +282,8 @@ static int read_job(const struct kube_adoptee *j, struct arena *arena,
 	if (kube_foreign_read(j->obj, j->kube->pool, &j->kube->conf->topology,
 	                      clock_wall_s(), arena, ret, ret_user, err) < 0)
 		return -1;
-	/* Kubernetes lets nobody change this affinity once a Job is made. */
+	/* Read this affinity only once: Kubernetes lets nobody change it after
+	 * the Job is made. */
 	if (!j->job && read_peers(j, arena, ret, err) < 0)
 		return -1;
 	return check_space(j, ret, err);

@@ -39,18 +39,19 @@ struct kube_adoptee {
 	/* gone: it was deleted; marked: the list being read has not shown it
 	 * yet */
 	bool gone, marked;
-	/* the Job, to be offered to the daemon, as it has no job yet or has
-	 * changed since; else NULL */
+	/* the Job as JSON, if it is to be offered to the daemon: it has no job
+	 * yet, or was changed after its job was made; else NULL */
 	json_t *obj;
-	/* of its pods, and its terms of podAntiAffinity (peers.h); or NULL */
+	/* labels of its pods; their terms of podAntiAffinity (peers.h); each
+	 * may be NULL */
 	json_t *labels, *apart;
 	uint64_t user;      /* kube_text_key() of the user named in the Job */
 	int64_t offered_ms; /* when obj was offered; 0: not yet */
 	bool offering;      /* the daemon is being called with the offer */
 	char *refused;      /* why the daemon refused it, or NULL */
-	/* Marks (spec_marks.h). asks: of the Job as last read; "" if it would
-	 * be refused, NULL while it is not suspended. taken: of the job's spec;
-	 * NULL: unknown. */
+	/* Marks (spec_marks.h). asks: those of the Job as last read; "" if the
+	 * Job would be refused, NULL while it is not suspended. taken: those of
+	 * the job's spec; NULL: unknown. */
 	char *asks, *taken;
 	bool changing; /* a change was offered, which is not answered */
 	uint64_t job;  /* 0: it is not a job yet */

@@ -9,13 +9,13 @@
 #include "libcommon/mem.h"
 
 enum {
-	/* how long suspending or deleting the Job waits until its logs are
-	 * being read */
+	/* suspending or deleting the Job waits at most this long for the calls
+	 * that read its logs to begin */
 	KEEP_MS = 5000,
 	/* pods that have not ended this long after their grace are deleted */
 	SLACK_MS = 15000,
-	/* a shell's exit status if a signal ended the process: this plus the
-	 * signal */
+	/* a shell's exit status is this plus the signal's number if a signal
+	 * ended the process */
 	EXIT_SIGNAL = 128
 };
 

@@ -185,9 +185,10 @@ static void reach_spare(struct kube *kube, const struct kube_seen *seen,
 		                        "storageClassName"));
 }
 
-/* Find where a claim without volume could be mounted: if its volume is made, or
- * taken from free ones, when a node is chosen, on the nodes where that is
- * possible; else nowhere yet, and ret->text says what the claim waits for. */
+/* Set ret to the nodes on which a claim without volume could be mounted. If the
+ * StorageClass waits for a node, these are the nodes for which a volume can be
+ * made, or that reach a free one. Otherwise sets ret->no, and ret->text to what
+ * the claim waits for. */
 static void reach_unbound(struct kube *kube, const struct kube_seen *seen,
                           const struct kube_claim_said *c, struct reach *ret)
 {
@@ -258,7 +259,7 @@ static void reach_of(struct kube *kube, const struct kube_seen *seen,
 /* --- report claims to the daemon ------------------------------------------ */
 
 /* Split text at its commas into *ret. Returns ret->s, which the caller frees;
- * its words are in text. */
+ * the strings in it point into text. */
 static const char **split(char *text, struct strlist *ret)
 {
 	const char **s = NULL;
@@ -329,8 +330,8 @@ static void drop(struct kube *kube, struct map *map)
 }
 
 /* Returns NULL if claims of the namespace, volumes and StorageClasses have all
- * been listed. Else returns why one of these kinds cannot be listed; "" if it
- * may still be. */
+ * been listed; "" while a list has neither arrived nor failed; else why a list
+ * has failed. */
 static const char *unlisted(const struct kube_space *space)
 {
 	const char *why = NULL;
@@ -541,9 +542,10 @@ void kube_claims_answered(struct kube *kube, json_t *obj)
 		on_object(kube, space, SEE_CLAIMS, obj, false);
 		return;
 	}
-	/* The watch has already reported this version or a newer one. If the
-	 * provisioner has refused by then, count it: count_refusal() has not
-	 * seen the annotation that the PATCH set. */
+	/* The watch has already reported this version or a newer one. If that
+	 * no longer has the annotation that the PATCH set, the provisioner has
+	 * refused. Count this here: count_refusal() never saw the
+	 * annotation. */
 	kube_claim_read(seen->obj, &now);
 	seen->refusals += !*now.selected && !*now.volume && !now.bound;
 }

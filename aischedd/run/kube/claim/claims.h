@@ -71,8 +71,8 @@ enum kube_claims_state {
 /* The result of kube_claims_look() for the volume claims of a job that
  * starts. */
 struct kube_claims_next {
-	/* for CLAIMS_ASK, borrowed: what is written to the claim is the volume,
-	 * or, if that is NULL, the node */
+	/* for CLAIMS_ASK, borrowed: the claim to change, and what is written to
+	 * it: the volume or, if `volume` is NULL, the node */
 	const char *claim, *uid, *node, *volume;
 	/* how often provisioners have failed to make volumes for the job's
 	 * claims */

@@ -11,11 +11,11 @@
 #include "libcommon/mem.h"
 
 enum {
-	/* A volume is kept for the claim for which it was picked until the
-	 * PATCH of the claim must have been answered, and for longer. */
+	/* how long a volume is kept for the claim for which it was picked:
+	 * longer than the PATCH of the claim can take */
 	PICK_MS = 120000,
-	/* of the volumes whose rule does not name one node, this many are
-	 * compared with all nodes */
+	/* of the volumes whose rule does not name one node, at most this many
+	 * are compared with all nodes */
 	MAX_SCANS = 64
 };
 
@@ -44,8 +44,8 @@ static void add_node(const char *name, const json_t *features, void *arg)
 	r->name[r->n++] = name;
 }
 
-/* Returns the value if the rule is a single one of the form "label In [value]",
- * as for the disks of a node; else NULL. */
+/* Returns the value if the affinity is one rule of the form "label In [value]",
+ * as for volumes on a node's own disk; else NULL. */
 static const char *only_value(const json_t *affinity)
 {
 	const json_t *terms = json_object_get(affinity, "nodeSelectorTerms");
@@ -60,8 +60,8 @@ static const char *only_value(const json_t *affinity)
 	return json_string_value(json_array_get(values, 0));
 }
 
-/* Add the nodes that reach the volume. Looks at one node only if that has the
- * name in the volume's rule. */
+/* Add the nodes that reach the volume. If the only value in the volume's rule
+ * is the name of a node, add this node and look at no other. */
 static void add_nodes(struct kube *kube, struct reached *r, uint32_t *scans)
 {
 	const char *name = only_value(r->affinity);

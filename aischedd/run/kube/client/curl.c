@@ -13,8 +13,8 @@
 
 enum {
 	CONNECT_MS = 10000,
-	/* close a connection that has been idle for so long; servers close it
-	 * after 90 s */
+	/* close a connection that has been idle for this long; servers close
+	 * it after 90 s */
 	IDLE_S = 60
 };
 

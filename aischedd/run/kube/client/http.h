@@ -6,10 +6,11 @@
  * credentials, all requests are held back. A request that fails for the moment
  * is sent again, so that callers get the server's answer. If the server cannot
  * be reached, or if the certificate, the credentials or the kubeconfig cannot
- * be used, all requests are held back: fn is told the reason once, and one
- * request at a time tests whether the server works again. The kubeconfig and
- * its files are read again whenever something is wrong, and every minute; if
- * reading fails or takes too long, the previous configuration stays in use.
+ * be used, all requests are held back: the kube_trouble_fn is called once with
+ * the reason, and one request at a time tests whether the server works again.
+ * The kubeconfig and its files are read again whenever something is wrong, and
+ * every minute; if reading fails or takes too long, the previous configuration
+ * stays in use.
  *
  * If the answer to a POST is lost, the POST is sent again, although the server
  * may have handled it: so callers must name objects, and expect EEXIST.
@@ -74,7 +75,7 @@ struct kube_answer {
 /* Called once for each request, from the loop. Afterwards the call is freed. */
 typedef void kube_done_fn(const struct kube_answer *answer, void *arg);
 
-/* Called for each part of the body of a success. Returning -1 with *err set
+/* Called for each part of the body of a 2xx answer. Returning -1 with *err set
  * ends the request. */
 typedef int kube_data_fn(const void *data, size_t len, void *arg,
                          struct err *err);
@@ -86,7 +87,7 @@ struct kube_request {
 	const json_t *body; /* or NULL */
 	/* limit for all tries, with the time between them; 0: no limit */
 	int64_t deadline_ms;
-	bool guarded; /* it is sent only while kube_http_guard() allows it */
+	bool guarded; /* it is sent only while the kube_guard_fn allows it */
 	bool once;    /* do not send it a second time */
 	/* For watches, lists and followed logs: the request does not count as
 	 * in flight, and fails if nothing arrives for this long. 0: an ordinary
@@ -137,8 +138,8 @@ struct kube_call *kube_http_send(struct kube_http *http,
 void kube_http_cancel(struct kube_call *call);
 
 /*
- * Stop or resume calling data(); allowed in data() itself. Meanwhile nothing is
- * read from the server.
+ * Stop or resume calling data(); allowed in data() itself. Until it is resumed,
+ * nothing is read from the server.
  */
 void kube_http_pause(struct kube_call *call, bool pause);
 

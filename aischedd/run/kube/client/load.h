@@ -2,7 +2,7 @@
  * load.h - read a kubeconfig, and the files it names, in a thread
  *
  * These files may be on a network disk whose server is down, so that reading
- * them blocks. Therefore a thread reads them. It continues even after its
+ * them blocks. Therefore a thread reads them. The thread is not stopped at the
  * deadline.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_LOAD_H
@@ -31,8 +31,8 @@ struct kube_load *kube_load_start(struct event_base *base, const char *path,
                                   const char *context, int64_t deadline_ms,
                                   kube_load_fn *fn, void *arg, struct err *err);
 
-/* Free `load`, also after the last call of fn. fn is not called again. NULL is
- * allowed. */
+/* Free `load`; the last call of fn does not free it. Afterwards fn is no longer
+ * called. NULL is allowed. */
 void kube_load_free(struct kube_load *load);
 
 #endif

@@ -72,8 +72,8 @@ static void explain(const struct kube_call *call, CURLcode code,
 	}
 }
 
-/* Try the call again as soon as the server accepts requests. A Lease call is
- * never held back like other calls, so it waits for a pause of its own. */
+/* Try the call again as soon as the server accepts requests. Lease calls are
+ * not held back until then, so a Lease call is delayed here. */
 static void retry(struct kube_call *call, int code, const char *reason,
                   const struct err *err)
 {
@@ -121,9 +121,9 @@ static void tell_success(struct kube_call *call, int code)
 	json_decref(what.body);
 }
 
-/* Whether a refusal of its credentials is a reason to renew them. A relayed
- * call may have been refused by a node that lies, and renewing them may take a
- * program's time: so such calls renew them now and then only. */
+/* Whether to renew the credentials with which the call was refused. A relayed
+ * call may have been refused by a node that lies, and renewing may take a
+ * program's time: so relayed calls renew the credentials only now and then. */
 static bool may_renew(struct kube_call *call)
 {
 	struct kube_http *http = call->http;
@@ -171,8 +171,8 @@ static bool is_silent(const struct kube_call *call, CURLcode code)
 	return call->relayed && code == CURLE_OPERATION_TIMEDOUT;
 }
 
-/* A node may have sent the answer to a relayed call, so it says nothing about
- * other calls. */
+/* Handle the answer of a busy server: hold back all calls. If the call is
+ * relayed, a node may have sent the answer: then hold back only this call. */
 static void be_busy(struct kube_call *call, int code, int64_t wait_ms,
                     const struct kube_status *status, const struct err *err)
 {
@@ -243,7 +243,7 @@ void kube_outcome_tried(struct kube_call *call, CURLcode code)
 
 	curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
 	curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &wait_s);
-	/* libcurl does not notice if a response ends within its headers. */
+	/* libcurl reports no error if a response ends within its headers. */
 	if (code == CURLE_OK && !call->heard)
 		code = CURLE_GOT_NOTHING;
 	count(call, status);

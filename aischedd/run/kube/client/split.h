@@ -3,8 +3,8 @@
  *
  * The stream of a watch is a sequence of JSON documents, each of them an
  * object. The stream of a list is one document, whose items are the objects.
- * Only one object at a time is in memory, and the fields of a list besides its
- * items. Objects are passed on without their managedFields.
+ * Only one object at a time is in memory; of a list, also all fields other than
+ * `items`. Objects are passed on without their managedFields.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_SPLIT_H
 #define AISCHEDD_RUN_KUBE_CLIENT_SPLIT_H

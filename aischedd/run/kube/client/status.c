@@ -71,8 +71,8 @@ void kube_target_parse(struct kube_target *ret, enum kube_method method,
 	take_part(&path, ret->name, sizeof(ret->name));
 	take_part(&path, ret->sub, sizeof(ret->sub));
 	ret->verb = verb_of(method, path, ret->name[0]);
-	/* The request opens a WebSocket by GET, which needs the verb create in
-	 * addition to get from Kubernetes 1.35 on. */
+	/* The request opens a WebSocket by GET. From Kubernetes 1.35 on, this
+	 * needs the verb create in addition to the verb get. */
 	if (!strcmp(ret->sub, "exec") || !strcmp(ret->sub, "portforward"))
 		ret->verb = "get, create";
 }

@@ -9,8 +9,9 @@
 
 struct kube_http;
 
-/* Renew the credentials, because the server rejected those that a call used;
- * `badge` is the badge of the call. Does nothing if they were renewed since. */
+/* Renew the credentials, because the server rejected a call. badge: the value
+ * of http->badge when the call was sent; if http->badge has changed since, the
+ * credentials have been renewed, and nothing is done. */
 void kube_who_renew(struct kube_http *http, uint64_t badge);
 
 /* Whether there are credentials and a configuration with which a call can be

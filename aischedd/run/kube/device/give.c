@@ -131,9 +131,9 @@ static void ask_claim(struct kube_attempt *a, struct kube_task *task,
 	kube_ask_grant(a, kind, task, claim->name, body);
 }
 
-/* Make the next call that allocates the plan's devices to a claim without any.
- * Fails the start if another claim has one of the devices. Returns false, as
- * the claim has no devices yet. */
+/* Make the next call that allocates the plan's devices to a claim, which has no
+ * devices yet. Fails the start if another claim has one of the devices. Always
+ * returns false, for its caller to return: the pod has no devices yet. */
 static bool fill(struct kube_attempt *a, struct kube_slot *slot,
                  struct kube_task *task, struct kube_claimed *claim,
                  const struct kube_given *given)
@@ -233,7 +233,7 @@ static bool give(struct kube_attempt *a, struct kube_slot *slot,
 		                      name, a->space->name));
 	if (!claim->allocated)
 		return fill(a, slot, task, claim, &given);
-	/* The claim is still reserved for a pod that this one replaces: wait
+	/* The claim is still reserved for an earlier pod of this index: wait
 	 * until the cluster's controller takes the devices back. */
 	if (!kube_grant_is_for(claim->reserved, task->pod.uid))
 		return false;

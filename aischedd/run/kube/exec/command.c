@@ -43,7 +43,7 @@ struct kube_command {
 };
 
 /*
- * $1: TERM, or nothing; $2, $3: rows and columns of the terminal, or nothing;
+ * $1: $TERM, or nothing; $2, $3: rows and columns of the terminal, or nothing;
  * then the command. The shell prints its process id; then exec replaces the
  * shell by the command, which keeps this id. The node may set the size of the
  * terminal only after the command has asked for the size. So the shell sets
@@ -104,8 +104,8 @@ static const char *take_line(struct kube_command *c, const char *at,
 	return at;
 }
 
-/* End the command of a user who has left: by itself, the cluster ends only
- * commands with a terminal. While the process id is not known, the command
+/* End the command of a user who has left: the cluster itself ends only commands
+ * that have a terminal. While the process id is not known, the command
  * cannot be ended, so allow more time for the line with the id to arrive. */
 static void end_it(struct kube_command *c)
 {

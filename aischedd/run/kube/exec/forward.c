@@ -89,7 +89,8 @@ static void on_end(const struct err *why, void *arg)
 	ops->end(why ? -1 : 0, why, to);
 }
 
-/* The user has left, or nothing came after they sent their last byte. */
+/* End the connection: the user has left, or has sent their last byte and the
+ * port has sent nothing for SILENT_S. */
 static void on_over(evutil_socket_t fd, short what, void *arg)
 {
 	struct kube_forward *f = arg;

@@ -2,9 +2,9 @@
  * signal.h - signal the processes in the pods of a job
  *
  * The API cannot send a signal to a container, so kube_exec runs a shell in the
- * container, which sends the signal. Only a few such calls are open at a time,
- * fewer for each job, and none for long: the shell is the image's, and may
- * never end. The other pods wait.
+ * container, which sends the signal. The number of these calls at a time is
+ * limited, in all and for each job; further signals wait. Each call has a time
+ * limit, because the shell is the image's and may never end.
  */
 #ifndef AISCHEDD_RUN_KUBE_EXEC_SIGNAL_H
 #define AISCHEDD_RUN_KUBE_EXEC_SIGNAL_H

@@ -255,8 +255,8 @@ static int check_containers(const struct wish *w, const char *list,
 	return 0;
 }
 
-/* Refuse volumes with a claim for each pod: the claim is made after its pod, so
- * its node cannot be chosen when the job is placed. */
+/* Refuse ephemeral volumes with a claim for each pod: the claim is made after
+ * its pod, too late to choose nodes by it. */
 static int check_volumes(const struct wish *w, struct err *err)
 {
 	const json_t *volume;
@@ -369,8 +369,9 @@ static int take_amounts(struct wish *w, struct err *err)
 	return 0;
 }
 
-/* Take the ephemeral storage that each pod requests as disk of its node. Called
- * when all options are known that say how many pods may share a node. */
+/* Take the requested ephemeral storage as the option `tmp`, which is for all
+ * pods on a node together. So call this after all options are set that say how
+ * many pods may share a node. */
 static void take_tmp(struct wish *w)
 {
 	struct spec *spec = &w->submit.spec;

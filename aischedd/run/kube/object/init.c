@@ -17,8 +17,9 @@ static const char begin_script[] = ". " KUBE_JOB_DIR "/env\n"
 				   "unset " KUBE_OWN_VAR "\n";
 
 /* A shell function that appends the CPU time and peak memory of the container,
- * from its cgroup (version 2 or 1), to the termination message. cgroup.type is
- * missing in the root cgroup, whose numbers are those of the machine. */
+ * from its cgroup (version 2 or 1), to the termination message. The root
+ * cgroup of version 2, which has no cgroup.type, is not read: its CPU time is
+ * that of the whole machine. */
 static const char used_script[] =
     "aisched_used()\n"
     "{\n"

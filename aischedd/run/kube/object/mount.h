@@ -47,9 +47,10 @@ struct kube_mount_file {
 };
 
 /*
- * Find the file that has this path in a container, whose mounts are in list, as
- * in --mount. Returns false if no mount has the file, or only a read-only one.
- * If mounts are nested, the innermost decides.
+ * Find the file, on the node or in a volume claim, that a container has at
+ * `path`. list: the mounts of the container, as in --mount; if mounts are
+ * nested, the innermost decides. Returns false if no mount has the file, or
+ * only a read-only one.
  */
 bool kube_mount_find(const char *list, const char *path,
                      struct kube_mount_file *ret);

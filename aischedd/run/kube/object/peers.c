@@ -76,8 +76,7 @@ static bool selects(const json_t *term, const json_t *labels)
 	                         labels);
 }
 
-/* --- terms ------------------------------------------------------------------
- */
+/* --- read terms of affinity ----------------------------------------------- */
 
 /* The Job whose terms are read, its peers, and the result so far. */
 struct term_reader {
@@ -162,7 +161,8 @@ static int keep_together(const struct term_reader *r, const char *level,
 	return 0;
 }
 
-/* The same for pods that are to be apart from each other. */
+/* Add a term of podAntiAffinity that selects pods of the Job itself: no two are
+ * to be in one domain. */
 static int keep_apart(const struct term_reader *r, const char *level,
                       struct err *err)
 {
@@ -213,8 +213,9 @@ static int read_near(struct term_reader *r, const json_t *terms,
 	return keep_together(r, level, err);
 }
 
-/* Add the peer if one of these terms of podAntiAffinity selects pods with these
- * labels: those of the peer, or, for terms of the peer, those of the Job. */
+/* Add the peer `job` if one of the terms of podAntiAffinity selects pods with
+ * these labels. The terms are the Job's and the labels are the peer's, or the
+ * terms are the peer's and the labels are the Job's. */
 static int add_apart(struct term_reader *r, const json_t *terms,
                      const json_t *labels, uint64_t job, struct err *err)
 {
@@ -259,7 +260,8 @@ static int read_apart(struct term_reader *r, const json_t *terms,
 	return 0;
 }
 
-/* Make the option from the jobs read, and begin anew. */
+/* Set *ret to the value of --near or --apart that names the jobs added to r, if
+ * there are any. Then remove these jobs from r. */
 static void take(struct term_reader *r, struct arena *arena, const char **ret)
 {
 	if (r->named) {

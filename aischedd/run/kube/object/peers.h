@@ -2,9 +2,9 @@
  * peers.h - required affinity between the pods of Jobs, as --near and --apart
  *
  * Pure. A term of podAffinity or podAntiAffinity selects pods by their labels.
- * Here it names the jobs whose pods these are, as far as they are Jobs of the
- * queue; pods of others cannot be named. As in Kubernetes, a Job is also kept
- * apart from one whose term selects its pods.
+ * Here it becomes an option that names the jobs of these pods; pods that belong
+ * to no job cannot be named. As in Kubernetes, a term of podAntiAffinity also
+ * keeps Jobs that are made later apart from the Job that has the term.
  */
 #ifndef AISCHEDD_RUN_KUBE_OBJECT_PEERS_H
 #define AISCHEDD_RUN_KUBE_OBJECT_PEERS_H

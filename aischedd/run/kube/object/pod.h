@@ -86,9 +86,9 @@ json_t *kube_pod_claims(const json_t *spec);
 struct kube_amount kube_pod_use(const json_t *spec, const char *gpu);
 
 /* Convert thousandths of CPUs in a pool with cpu_overcommit. kube_cpus_more()
- * converts CPUs of Kubernetes to CPUs of jobs, which are more, and rounds up or
- * down; kube_cpus_less() converts back, and rounds down. So pods whose jobs fit
- * on a node also fit for the kubelet. */
+ * converts CPUs of Kubernetes to CPUs of jobs: it multiplies by cpu_overcommit,
+ * and rounds up or down. kube_cpus_less() converts back, and rounds down. So
+ * pods whose jobs fit on a node also fit for the kubelet. */
 int64_t kube_cpus_more(const struct conf_pool *pool, int64_t milli, bool up);
 int64_t kube_cpus_less(const struct conf_pool *pool, int64_t milli);
 

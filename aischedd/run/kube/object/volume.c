@@ -57,8 +57,8 @@ void kube_claim_read(const json_t *obj, struct kube_claim_said *ret)
 
 /* --- free volumes --- */
 
-/* Whether no claim has the volume. A volume may name the claim that it is kept
- * for before that claim is bound to it. */
+/* Whether no claim is bound to the volume, and the volume is not reserved for
+ * another claim (claimRef). */
 static bool is_free(const json_t *volume, const json_t *claim)
 {
 	const json_t *ref =

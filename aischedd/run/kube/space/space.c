@@ -16,7 +16,8 @@
 
 /* --- files that name the namespaces in use --- */
 
-/* folder_of() may have made `namespaces`, and the pool's folder in it. */
+/* The number of folders that folder_of() may have made: `namespaces`, and the
+ * pool's folder in it. */
 enum { NEW_FOLDERS = 2 };
 
 static char *folder_of(const struct kube *kube)
@@ -185,9 +186,9 @@ bool kube_space_all_tried(const struct kube *kube)
 
 /* --- namespaces that are no longer configured --- */
 
-/* Whether the namespace is still needed for this Job: the job or the attempt
- * has not ended or, if no job is known yet, the Job is ours and has not
- * ended. */
+/* Whether the namespace is still needed for this Job: its job or an attempt has
+ * not ended. If no job is known yet, the namespace is needed if the Job is ours
+ * and has not ended. */
 static bool is_served(const struct kube_adoptee *j)
 {
 	if (j->job)

@@ -16,7 +16,7 @@ enum {
 	FLYING = 32,             /* most requests at a time */
 	PAGE_MAX = 16 * 1048576, /* longest page, in bytes */
 	WAIT_MS = 5000,          /* for one page */
-	SLACK_MS = 5000          /* how late a sample may be */
+	SLACK_MS = 5000          /* how late an expected sample may be */
 };
 
 /* A request for the page of a node. */
@@ -57,9 +57,9 @@ static bool is_running(const struct kube_task *task)
 	       !kube_pod_is_over(&task->pod);
 }
 
-/* Count the pod's last sample for the time from the one before until `until`,
- * but not for much longer than one period. Clocks of nodes may differ from
- * ours: no time counts twice. */
+/* Count the pod's last sample for the time from use.since to `until`, at most
+ * for two periods and SLACK_MS. As use.since only grows, no time counts twice,
+ * even if the clock of a node differs from ours. */
 static void count(struct kube_task *task, int64_t until)
 {
 	struct kube_attempt_use *use = &task->attempt->use;
@@ -98,7 +98,7 @@ static void take_sample(struct kube_task *task, const struct kube_page *page,
 		total += gpu->used_mib + gpu->free_mib;
 	}
 	if (n != gpus_of(task->attempt, task))
-		n = known = sized = 0; /* another pod's, or not all of them */
+		n = known = sized = 0; /* not exactly the GPUs of the pod */
 	task->use.percent = known ? percent : 0;
 	task->use.known = known;
 	count(task, now);
@@ -122,7 +122,7 @@ static void take_page(const struct use_ask *ask)
 		if (!uid)
 			continue;
 		task = map_find(&kube->pods.ours, (uintptr_t)uid);
-		/* a node speaks for its own pods only */
+		/* ignore what the page says about pods of other nodes */
 		if (task && is_running(task) && task->use.since < now &&
 		    !strcmp(task->pod.node, ask->node))
 			take_sample(task, &ask->page, pod, now);
@@ -218,7 +218,7 @@ static void ask_node(struct kube *kube, const struct kube_pod *pod)
 	TAILQ_INSERT_TAIL(&kube->use.waiting, ask, of_list);
 }
 
-/* --- rounds ------------------------------------------------------------ */
+/* --- ask about all running pods once per period ------------------------ */
 
 static void ask_about(struct kube_task *task, struct map *nodes, int64_t now)
 {
@@ -266,8 +266,8 @@ static void step_attempt(struct kube_attempt *a, struct map *nodes, int64_t now)
 	use->changed = false;
 }
 
-/* Forget what the last round asked, but not requests that are not answered
- * yet. */
+/* Forget which pods the last round asked about, and its requests that were not
+ * sent. Add the requests in flight to `nodes`, by node. */
 static void forget_round(struct kube_use *use, struct map *nodes)
 {
 	struct use_ask *ask;

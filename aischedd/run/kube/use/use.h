@@ -3,10 +3,10 @@
  *
  * In pools with `gpu_metrics`, the page of the exporter on each node where pods
  * of ours have GPUs is read once in every accounting.sample. A sample counts
- * for the time since the one before, as in shepherd/gpu_watch.h. A node whose
- * exporter does not answer, or answers nonsense, costs only its numbers: the
- * time is then unknown, as is the time before a restart of the daemon. GPUs
- * that pods share are not counted, because the exporter names one of the pods.
+ * for the time since the one before, as in shepherd/gpu_watch.h. How busy GPUs
+ * are is not known while the exporter of their node does not answer, or answers
+ * nonsense, and for the time before a restart of the daemon. GPUs that pods
+ * share are not counted, because the exporter names only one of the pods.
  */
 #ifndef AISCHEDD_RUN_KUBE_USE_USE_H
 #define AISCHEDD_RUN_KUBE_USE_USE_H
@@ -26,11 +26,11 @@ struct use_ask;
 
 /* The last sample of a pod. */
 struct kube_task_use {
-	/* wall clock in ms: until when the pod's use is counted; 0: its pod
+	/* wall clock in ms until which the pod's use is counted; 0: the pod
 	 * has not been seen running */
 	int64_t since;
 	int32_t percent; /* sum over its GPUs */
-	uint32_t known;  /* how many GPUs this is about; 0: no sample */
+	uint32_t known;  /* number of GPUs in `percent`; 0: no sample */
 };
 
 /* The use of GPUs by the pods of an attempt. */
@@ -47,8 +47,8 @@ struct kube_use {
 	struct kube_curl *curl;
 	TAILQ_HEAD(, use_ask) waiting, flying;
 	uint32_t nflying;
-	/* the pods that this round asks about: by kube_page_pod(), the key in
-	 * kube->pods.ours */
+	/* the pods that this round asks about: from kube_page_pod() to the key
+	 * in kube->pods.ours */
 	struct map pods;
 };
 
