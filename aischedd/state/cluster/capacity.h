@@ -42,7 +42,7 @@ struct capacity {
 struct capacity_table {
 	struct capacity *row;
 	size_t n, cap;
-	uint64_t nchanges; /* state->nchanges at the last look, + 1 */
+	uint64_t nchanges; /* 1 + state->nchanges at the last look; 0: none */
 	/* time of the last look; before the first look, the time that
 	 * state_capacity_since() has set */
 	int64_t since_ms;

@@ -108,7 +108,7 @@ void counts_start_failed(struct state *state, const struct job *job,
 	state->happened.start_failures[pool_of(state, job)][fault]++;
 }
 
-/* --- what jobs hold ---------------------------------------------------- */
+/* --- count what jobs hold ---------------------------------------------- */
 
 static void book(struct held_counts *h, int64_t now_ms)
 {

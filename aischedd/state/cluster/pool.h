@@ -37,7 +37,7 @@ enum node_gives {
 struct pool_table {
 	uint32_t gives[LIMIT_POOLS][GIVES_KINDS];
 	struct pool_sum sum[LIMIT_POOLS];
-	uint64_t sum_gen; /* state->gen when sum[] was computed, + 1 */
+	uint64_t sum_gen; /* 1 + state->gen for which sum[] holds; 0: none */
 	bool ready[LIMIT_POOLS];
 	/* why the runner cannot start jobs, or NULL */
 	char *trouble[LIMIT_POOLS];

@@ -175,9 +175,9 @@ void state_set_zone(struct state *state, const struct zone *zone);
 const struct zone *state_zone(const struct state *state);
 
 /*
- * Book some of the rollups up to now. Called in many turns, so that none has to
- * book many hours of many rollups. Returns whether others are still to be
- * booked.
+ * Book some of the rollups up to now. Call it in many turns, so that no turn
+ * has to book many hours of many rollups. Returns whether other rollups are
+ * still to be booked.
  */
 bool state_book_some(struct state *state, int64_t now_ms);
 

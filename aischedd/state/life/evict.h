@@ -33,8 +33,8 @@ struct held *held_new(const uint32_t *node, uint32_t n);
  * is freed. */
 void claim_hold(struct state *state, struct job *job, struct held *claim);
 
-/* Give the job a claim to these nodes, because the last plan holds them for it.
- * If it has the same claim already, that is kept. */
+/* Give the job a claim to these nodes, which the last plan holds for the job.
+ * If the job has an equal claim already, keep the old one. */
 void claim_set(struct state *state, struct job *job, const uint32_t *node,
                uint32_t n, int64_t now);
 

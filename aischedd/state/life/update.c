@@ -21,8 +21,8 @@
 #include "libcommon/parse.h"
 #include "libcommon/spec/spec_opt.h"
 
-/* Returns a difference in priority that outweighs everything that age, size and
- * fair share can add. */
+/* Returns one more than the points that age (of seven days or more), size and
+ * fair share together can add to a job's priority. */
 static int64_t margin(const struct conf_scheduling *c)
 {
 	return 7 * c->age_weight + c->size_weight + c->fairshare_weight + 1;
@@ -220,11 +220,11 @@ static bool other_priority(const struct change *c)
 	       spec->nice != c->old.nice || differs(spec->class, c->old.class);
 }
 
-/* Returns the submitter with the rights that the checks of priority and
- * class should see. If neither is changed, these checks treat any user as
- * an operator, because an operator may have set the present values. If
- * the job is moved to another queue, only an operator of both queues
- * counts as an operator. */
+/* Returns the submitter, with operator_ set for the checks of priority and
+ * class. If the update changes neither, it is set for all users, because an
+ * operator may have set the present values. If the update changes one of them
+ * and moves the job to another queue, it is set only for users who operate
+ * both queues. */
 static struct submitter asking(const struct change *c)
 {
 	struct submitter who = *c->who;

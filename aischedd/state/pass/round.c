@@ -1,4 +1,4 @@
-/* round.c - rounds: passes that continue where the last one stopped */
+/* round.c - rounds of passes, each of which continues the previous one */
 #include "aischedd/state/pass/round.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * round.h - rounds: passes that continue where the last one stopped
+ * round.h - rounds of passes, each of which continues the previous one
  *
  * A pass of the scheduler that has used up its budget leaves some rows
  * undecided. The next pass follows at once and decides these. Rows for which
@@ -42,12 +42,11 @@ struct round {
 	bool stale;     /* something has changed since the round began */
 	/* state->gen and state->nchanges when last compared */
 	uint64_t gen, noted;
-	/* While a pass runs that continues a round: the members `was` and `at`
-	 * of that pass's struct judgements; otherwise NULL. was_arena: memory
-	 * of was[], if the plan to which was[] belongs was forgotten while the
-	 * pass runs; otherwise NULL. */
+	/* `was` and `at` of the struct judgements of the running pass; NULL
+	 * unless that pass continues a round */
 	const struct verdict *was;
 	uint32_t *was_at;
+	/* memory of was[], taken over by round_holds(); or NULL */
 	struct arena *was_arena;
 };
 

@@ -1,5 +1,4 @@
-/* shun.c - nodes that requests shun, because other jobs run there or elsewhere
- */
+/* shun.c - nodes that requests shun because of --near and --apart */
 #include "aischedd/state/pass/shun.h"
 
 #include "aischedd/state/pass/places.h"

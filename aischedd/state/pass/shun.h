@@ -1,5 +1,5 @@
 /*
- * shun.h - nodes that requests shun, because other jobs run there or elsewhere
+ * shun.h - nodes that requests shun because of --near and --apart
  *
  * On the loop's thread only the domains that a request shuns are noted. The
  * list of nodes of each request, which may have nearly all nodes, is made when

@@ -1,4 +1,4 @@
-/* told.c - what a plan says about jobs that wait behind others like them */
+/* told.c - what a plan says about jobs that are not the first of their row */
 #include "aischedd/state/pass/told.h"
 
 #include <stdlib.h>
