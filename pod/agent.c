@@ -25,11 +25,11 @@
 enum {
 	OWN_FDS = 2,
 	CONNS_MAX = 512,
-	STRANGERS_MAX = 8, /* connections from one address that have not proved
-	                      to have the key */
+	STRANGERS_MAX = 8, /* most connections from one address that have not
+	                      proved to have the key */
 	GREET_MS = 5000,
-	/* If srun is lost, its tasks have this much time to end before other
-	 * steps get their resources. */
+	/* If the connection to srun is lost, its step keeps its resources for
+	 * this time, in which the tasks are to end. */
 	HOLD_MS = 4000,
 	STEPS_MAX = 40000,
 	BACKLOG = 128,
@@ -43,8 +43,9 @@ struct agent_conn {
 	struct pod_link link;
 	struct in6_addr peer;
 	bool proven, done;
-	int64_t until; /* monotonic ms at which the connection, unproven or
-	                  lost, is closed; 0: never */
+	int64_t until; /* monotonic ms: when to give up a connection that has
+	                  not proved to have the key, or that is lost;
+	                  0: never */
 	struct step_part *part;
 	struct room_claim *claim;
 	char *name;    /* of the step that srun requests; NULL: none yet */
@@ -232,8 +233,8 @@ static void refuse_ended(struct agent_conn *c)
 	refuse(c, &err);
 }
 
-/* Keep the lines for the begin and the end of a step for the record, unless the
- * container's last message would become too long. */
+/* Add two lines to the record of steps: how the step began and how it ended.
+ * Add none if the container's last message would become too long. */
 static void remember(struct agent *a, struct agent_conn *c, const json_t *end)
 {
 	char *begin = json_dumps(c->begin, JSON_COMPACT), *text;
@@ -611,8 +612,8 @@ static bool has_tasks(const struct agent *a)
 	return false;
 }
 
-/* Whether the agent goes on: in the first pod until the script ends, in other
- * pods until SIGTERM, and then until all tasks have ended. */
+/* Whether the agent must keep running: in the first pod until the script has
+ * ended, in other pods until SIGTERM has come and all tasks have ended. */
 static bool goes_on(const struct agent *a)
 {
 	if (a->self == 0)
@@ -639,7 +640,7 @@ static void leave_steps(struct agent *a)
 	             : -1;
 
 	if (fd >= 0 && write(fd, a->steps.data, a->steps.len) < 0)
-		errno = 0; /* the record is lost */
+		errno = 0; /* go on without the record, which is lost */
 	if (fd >= 0)
 		close(fd);
 	buf_free(&a->steps);

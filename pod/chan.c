@@ -100,7 +100,7 @@ static uint32_t get_32(const uint8_t *from)
 	return n;
 }
 
-/* Begin the MAC of frame n, which covers its number. */
+/* Begin the MAC of frame n with the number n. */
 static void count(struct hmac *h, const uint8_t key[POD_KEY], uint64_t n)
 {
 	uint8_t number[8];

@@ -32,7 +32,7 @@ struct pod_job {
 	/* Signal that is sent to steps, signal_after seconds after the pod has
 	 * started; 0: none. */
 	int64_t signal, signal_after;
-	bool signal_first; /* the first pod sends it to its steps, too */
+	bool signal_first; /* signal steps in the first pod, too */
 	uint8_t key[POD_KEY];
 };
 

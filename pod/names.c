@@ -46,10 +46,10 @@ static const char *const *names_of_nodes(struct arena *arena)
 }
 
 /*
- * Set the number of tasks if srun does not give it: one for each node, or as
- * --ntasks-per-node says. If the number is larger than --ntasks-per-node
- * allows, that option is ignored: the number may come from SLURM_NTASKS, which
- * counts all tasks of the job.
+ * Set the number of tasks if no option of srun gives it: for each node one, or
+ * as many as --ntasks-per-node says. Ignore --ntasks-per-node if srun has more
+ * tasks than it allows: their number may come from SLURM_NTASKS, which counts
+ * all tasks of the job.
  */
 static void complete(struct srun *s)
 {
@@ -99,8 +99,8 @@ static int find(struct srun *s, struct srun_job *ret)
 	return 0;
 }
 
-/* Run the step in the job of this pod: for srun with no job in
- * its environment. */
+/* Run the step in the job of this pod. Used if srun's environment names
+ * no job. */
 static int alone(struct srun *s, char *const *argv)
 {
 	struct srun_job to;

@@ -10,8 +10,9 @@
 /*
  * Send a signal (0: none) to all processes of a step: those in the sessions of
  * its tasks, and those with this variable in their environment. Returns how
- * many there are, and sets *unclear to how many more may belong to the step,
- * because they are in the middle of an exec.
+ * many there are. *unclear becomes the number of other processes that may
+ * belong to the step: they are in the middle of an exec, when the environment
+ * cannot be read.
  */
 size_t pod_proc_signal(const char *variable, const pid_t *task, size_t n,
                        int signo, size_t *unclear);

@@ -22,7 +22,7 @@
 #include "pod/link.h"
 
 enum {
-	/* Connections to srun, and to the agent of the first pod. */
+	/* The connection to srun, and the one to the agent of the first pod. */
 	OWN_FDS = 2,
 	CHUNK = 32768,
 	SRUN_BYTES = 1 << 20,
@@ -65,7 +65,7 @@ struct relay {
 	int terminal; /* srun's terminal, whose size tasks get; -1: none */
 	struct winsize size;
 	int64_t end_at; /* monotonic ms: the time limit of the step; 0: none */
-	int worst;      /* status as wait() has it */
+	int worst;      /* wait status of the task with the highest exit code */
 	bool by_time, stopped, job_ends;
 };
 

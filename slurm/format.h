@@ -24,8 +24,8 @@ struct style {
 
 struct slurm_field;
 
-/* A bit of slurm_field.of, which else has a bit for each command. If it is set,
- * values that are aligned right are not cut to the width of the column. */
+/* A flag in slurm_field.of, beside the bits of commands: do not cut values that
+ * are aligned right to the width of the column. */
 #define FIELD_WHOLE 0x100u
 
 /* Append the value of this field in the row. */

@@ -45,8 +45,8 @@ const char *job_reason(const json_t *row)
 {
 	const char *reason = row_text(row, "reason");
 
-	/* Print None for cancelled jobs, for which Slurm has no reason, and
-	 * Resources for gangs, which it does not know. */
+	/* Print None for cancelled jobs, as Slurm gives no reason for them.
+	 * GangPartial is not among Slurm's reasons: print Resources. */
 	if (!*reason || !strcmp(reason, "Unevaluated") ||
 	    !strcmp(reason, "Cancelled"))
 		return "None";
@@ -184,7 +184,7 @@ void put_job_tres(const json_t *row, const struct style *style, struct buf *out)
 void put_job_dependency(const json_t *row, struct buf *out)
 {
 	const char *s = row_text(row, "dependency");
-	/* a part of the same list, in the same order */
+	/* those conditions of s that can no longer be met, in its order */
 	const char *never = row_text(row, "dependency_never");
 
 	while (*s) {

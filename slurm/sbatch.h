@@ -34,15 +34,15 @@ int sbatch_resolve(struct sbatch *sbatch, struct err *err);
  * on. */
 int sbatch_apply(const struct opt *opt, void *ctx, const char *value);
 
-/* Parse the "MIN[-MAX]" of -N. Fails with EINVAL, or with ERANGE if MIN is 0,
- * and Slurm's message. */
+/* Parse the "MIN[-MAX]" of -N. Fails with Slurm's message, and with ERANGE if
+ * MIN is 0, otherwise with EINVAL. */
 int sbatch_parse_nodes(const char *value, int64_t *ret_least, int64_t *ret_most,
                        struct err *err);
 
 enum { SBATCH_PATIENT = -1 };
 
-/* Parse the SECONDS of --immediate. NULL means 1. With 0 or 1 the command fails
- * as soon as the job has to wait. */
+/* Parse the SECONDS of --immediate; value NULL means 1. With 0 or 1 second the
+ * command fails as soon as the job has to wait. */
 int sbatch_parse_immediate(const char *value, int64_t *ret_s, struct err *err);
 
 /* Append Slurm's list of dependencies in the syntax of aisub: a bare id means

@@ -29,8 +29,8 @@ static int keep_part(const void *data, size_t len, void *arg)
 	return 0;
 }
 
-/* Returns the sum of a metric over all its labels, or over those that contain
- * the text label. */
+/* Add up the metric's values in the text. If label is not NULL, take only
+ * the values whose labels contain it. */
 static double sum_of(const char *text, const char *metric, const char *label)
 {
 	size_t len = strlen(metric);

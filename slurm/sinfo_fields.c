@@ -206,7 +206,7 @@ static bool is_out(const json_t *node)
 	       !strcmp(state, "DRAINING");
 }
 
-/* Print the CPUs that are allocated, idle, unavailable and all. */
+/* Print the numbers of CPUs as ALLOCATED/IDLE/UNAVAILABLE/ALL. */
 VALUE(v_cpus)
 {
 	int64_t sum[4] = { 0 };

@@ -14,9 +14,9 @@ static int compare_numbers(double a, double b)
 	return (a > b) - (a < b);
 }
 
-/* Whether to skip this key. Skip texts, because other keys of the field have
- * the same value as a number. Skip the reason if the field needs it only to
- * print a priority of 0. */
+/* Whether to skip this key of a field when rows are compared. A text is skipped
+ * if another key of the field has its value as a number. The reason is skipped
+ * in fields of the priority, which use it only to print 0 for held jobs. */
 static bool is_said_by_numbers(const char *key, char letter)
 {
 	return !strcmp(key, "display_id") || !strcmp(key, "state_letter") ||

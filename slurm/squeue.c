@@ -274,7 +274,7 @@ static json_t *keep_licensed(const struct squeue *q, json_t *rows)
 	return ret;
 }
 
-/* Whether -s names the step, or its job, or nothing. */
+/* Whether -s selects the step: it names the step or its job, or names none. */
 static bool is_wanted_step(const struct squeue *q, const char *job,
                            const char *step)
 {

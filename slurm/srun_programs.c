@@ -32,9 +32,9 @@ static void put_quoted(char c, struct buf *out)
 		buf_addc(out, c);
 }
 
-/* Append what %LETTER becomes in the script: %t becomes $1, the number of the
- * task, and %o the task's position in its line, which is `before` for task
- * `first`. As in Slurm, other letters become nothing. */
+/* Append what %LETTER becomes in the script. %t becomes $1, the number of the
+ * task; %o becomes the task's position among the tasks of its line, which is
+ * `before` for task `first`. As in Slurm, other letters become nothing. */
 static void put_number(char letter, uint32_t first, uint32_t before,
                        struct buf *out)
 {

@@ -434,8 +434,8 @@ static int timeout(const struct run *r)
 enum { OWN_FDS = 2, PTY_FDS = 2 };
 
 /* Read all messages that have arrived. Call this before take_signal(), even if
- * poll() saw no message: the shepherd announces the job's end before it signals
- * srun, and a step before anybody can see its tasks. */
+ * poll() saw no message: messages tell whether the step was created and whether
+ * the job ends, and these may have come just before the signal. */
 static void hear_all(struct run *r, bool any)
 {
 	while (any && r->conn >= 0 && hear(r))

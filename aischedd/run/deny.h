@@ -3,8 +3,8 @@
  *
  * Attaches a BPF program (BPF_CGROUP_DEVICE) to a v2 cgroup; the kernel runs it
  * at each open() and mknod() of processes there. BPF programs that systemd or a
- * container runtime attached stay in force. This also works on hybrid systems.
- * Files that are already open stay open.
+ * container runtime attached stay in force. This also works on systems that use
+ * cgroups v1 beside v2. Files that are already open stay open.
  */
 #ifndef AISCHEDD_RUN_DENY_H
 #define AISCHEDD_RUN_DENY_H

@@ -14,7 +14,8 @@ static int64_t second_of(int64_t us)
 	return us / US;
 }
 
-/* Count a line that was read completely, if it is of the last two seconds. */
+/* Count a line that was read completely, if its time is in the last second that
+ * was read or in the second before. */
 static void count(struct log_lines *l, int64_t us)
 {
 	int64_t last = second_of(l->last_us);

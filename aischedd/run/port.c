@@ -20,8 +20,8 @@
 #include "libcommon/mem.h"
 
 enum {
-	/* sockets that are looked at for one port: of the job's user, and as
-	 * many of all others */
+	/* For one port, look at this many sockets of the job's user at most,
+	 * and at as many of all other users together. */
 	LISTENERS_MAX = 64,
 	CONNECT_MS = 200 /* longest wait for a listener to accept */
 };
@@ -38,7 +38,8 @@ struct look {
 	uint16_t port;
 	uid_t uid; /* of the job's user */
 	struct listener all[2 * LISTENERS_MAX];
-	size_t n, of_user;          /* in all[]: all, and those of the user */
+	/* n: sockets in all[]; of_user: sockets of the job's user among them */
+	size_t n, of_user;
 	const struct listener *own; /* first listener of the job, or NULL */
 	/* why a listener of the job that was found before cannot be used;
 	 * NULL: there was none */
@@ -175,8 +176,8 @@ static const struct listener *find_inode(const struct look *look,
 	return NULL;
 }
 
-/* Use the listener, which is this descriptor of a process of the job, unless it
- * is unfit. */
+/* Use listener l, which is descriptor `number` of the job's process pid. If it
+ * must not be used, note why. */
 static void take(struct look *look, const struct listener *l, pid_t pid,
                  int number)
 {
@@ -240,8 +241,8 @@ static socklen_t address_of(const struct listener *l, uint16_t port,
 	return sizeof(*v6);
 }
 
-/* Connect fd. Returns false with errno on failure: with ETIMEDOUT already after
- * CONNECT_MS, because the caller has other work. */
+/* Connect fd. Returns false with errno on failure, which is ETIMEDOUT if the
+ * listener does not accept within CONNECT_MS. */
 static bool begin(int fd, const struct sockaddr_storage *to, socklen_t len)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };

@@ -2,7 +2,7 @@
  * port_seek.h - connect a client to a port of a job, in a process of its own
  *
  * The job's user decides how many descriptors must be looked at, so the
- * shepherd cannot do this itself: it would be deaf meanwhile.
+ * shepherd cannot do this itself: it would handle no messages meanwhile.
  */
 #ifndef AISCHEDD_RUN_PORT_SEEK_H
 #define AISCHEDD_RUN_PORT_SEEK_H

@@ -21,7 +21,7 @@ enum {
 	/* bytes of output that are kept; the rest is read and dropped */
 	MAX_OUTPUT = 4096,
 	MAX_REASON = 200, /* bytes of the line that is given as the reason */
-	/* reads of output in one turn, as some programs print for ever */
+	/* most reads in one turn of the loop: a program may print for ever */
 	READS = 64
 };
 
@@ -67,8 +67,8 @@ static void read_output(struct program *run)
 			buf_add(&run->text, part, (size_t)n);
 	}
 	if (n == 0)
-		/* at the end of output, the pipe would remain readable
-		 * for ever */
+		/* A pipe at its end stays readable, so stop waiting for
+		 * output. */
 		event_del(run->readable);
 }
 

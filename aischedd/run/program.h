@@ -3,8 +3,8 @@
  *
  * The daemon's loop never waits for the program. It runs as a child in a
  * process group of its own, with nothing but PATH in its environment, and is
- * killed when its time is over. Its
- * output is read, and only the first line is used, if it fails.
+ * killed when its time is over. If it fails, the first line of its output is
+ * given as the reason; all other output is dropped.
  */
 #ifndef AISCHEDD_RUN_PROGRAM_H
 #define AISCHEDD_RUN_PROGRAM_H
@@ -15,9 +15,9 @@ struct event_base;
 struct program;
 
 struct program_calls {
-	/* Gets the result once: NULL if the program succeeded, else why not:
-	 * the first line that it printed, or how it ended; borrowed for the
-	 * call. If its time is over, this does not wait for its end. */
+	/* Called once, when the program has ended or its time is over. why:
+	 * NULL if the program succeeded; otherwise the first line that it
+	 * printed, or a sentence about how it ended. Borrowed for the call. */
 	void (*result)(const char *why, void *arg);
 	/* The program has ended; it is freed after this call. A program that
 	 * hangs in the kernel does not end when it is killed. */
@@ -26,8 +26,9 @@ struct program_calls {
 
 /*
  * Start a program. argv: its path and arguments, borrowed for the call. what:
- * what the configuration calls it, for errors; it must stay valid. Returns NULL
- * with errno if it cannot be started. No call is made before this returns.
+ * what error texts call the program; it must stay valid. Returns NULL with
+ * errno if the program cannot be started. The functions of `calls` are not
+ * called before this returns.
  */
 struct program *program_start(struct event_base *base, const char *what,
                               const char *const *argv, int64_t timeout_s,

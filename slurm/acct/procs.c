@@ -30,8 +30,8 @@ static bool slurp(const char *pid, const char *name, struct buf *out)
 	return out->len > 0;
 }
 
-/* Whether the environment has "name=number"; with number -1: whether it does
- * not have name. */
+/* Whether the environment sets name to number. If number is -1: whether the
+ * environment lacks the variable. */
 static bool has(const struct buf *env, const char *name, int64_t number)
 {
 	size_t len = strlen(name);

@@ -472,7 +472,8 @@ static int run(const struct sacct *s, struct err *err)
 	int rc = -1;
 
 	rows_add_fields(fields, needs);
-	/* do not request "cluster": rows get it here */
+	/* Do not request "cluster", the last of these fields: print_jobs()
+	 * adds it to the rows. */
 	json_array_remove(fields, json_array_size(fields) - 1);
 	if (cluster && command_check_clusters(client, s->clusters, err) == 0) {
 		req = make_request(s);

@@ -11,7 +11,7 @@
 #include "slurm/scontrol/scontrol.h"
 #include "slurm/words.h"
 
-enum { SHORTEST = 3 }; /* a name may be shortened to this many letters */
+enum { SHORTEST = 3 }; /* fewest letters of a shortened name */
 
 /* --- values --------------------------------------------------------------- */
 
@@ -23,7 +23,7 @@ static void as_is(const char *value, struct buf *out)
 	buf_puts(out, value);
 }
 
-/* Append the 2 of "2-4". */
+/* Append the MIN of "MIN-MAX". */
 static void least(const char *value, struct buf *out)
 {
 	buf_add(out, value, strcspn(value, "-"));
@@ -123,7 +123,7 @@ static int take_step(struct change_of_jobs *c, char sign, const char *value)
 	return 0;
 }
 
-/* Take the 4 of "4" or "4-8": the CPUs of all tasks together. */
+/* Take the MIN of "MIN[-MAX]": the CPUs of all tasks together. */
 static int take_cpus(struct change_of_jobs *c, const char *value)
 {
 	struct buf text = { 0 };

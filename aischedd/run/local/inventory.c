@@ -13,13 +13,13 @@
 #include "aischedd/run/shepherd/cgroup_find.h"
 #include "libcommon/limits.h"
 
-/* what some network file systems report is no size */
+/* largest size to report, as some network file systems claim absurd sizes */
 #define MOST_DISK_MIB (UINT64_C(1) << 40)
 
 /* --- CPUs, memory and disk --- */
 
-/* Returns the CPUs to which this process may be scheduled, however many the
- * machine has. Free the set with CPU_FREE(). */
+/* Returns the CPUs on which this process may run, or NULL on failure. Tries
+ * larger sets until the kernel accepts one; free it with CPU_FREE(). */
 static cpu_set_t *own_affinity(size_t *ret_size)
 {
 	for (size_t n = 1024; n <= 65536; n *= 2) {

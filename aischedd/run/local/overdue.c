@@ -24,7 +24,7 @@ static void look_in(struct attempt *a, int64_t ms)
 	event_add(a->overdue, &when);
 }
 
-/* Look again at end_by or, to notice other matters in time, after deaf_ms. */
+/* Call on_overdue() at end_by, but after deaf_ms at the latest. */
 static void look_again(struct attempt *a, int64_t now)
 {
 	int64_t left = a->end_by - now, most = a->local->deaf_ms;
@@ -105,8 +105,9 @@ static void end(struct attempt *a)
 
 /* --- answer for a shepherd ------------------------------------------------ */
 
-/* Let the daemon go on. If it knows that the attempt has started, tell it so
- * again: then it stops or suspends the attempt again if that is due. */
+/* Answer recover() for the shepherd. If the daemon knows that the attempt has
+ * started, send RUN_STARTED again: upon this the daemon stops or suspends the
+ * attempt if that is due. */
 static void answer(struct attempt *a)
 {
 	struct local *l = a->local;

@@ -4,7 +4,8 @@
  * A shepherd may hang: somebody has stopped it, or a system call waits for a
  * server or a peer that never answers. Then neither a stop nor a time limit
  * reaches the job, and a daemon that was restarted waits for the shepherd's
- * answer. The time of patience is deaf_ms of struct local.
+ * answer. These functions act when a shepherd has been silent for deaf_ms
+ * (struct local).
  */
 #ifndef AISCHEDD_RUN_LOCAL_OVERDUE_H
 #define AISCHEDD_RUN_LOCAL_OVERDUE_H
@@ -14,11 +15,11 @@
 #define OVERDUE_DEAF_MS 15000
 
 /*
- * The shepherd was told to end the attempt within this many seconds. If the
- * attempt lasts longer by deaf_ms and the shepherd has not read its messages,
- * kill the shepherd and all processes of the job; the daemon then gets
- * RUN_LOST. A shepherd that reads its messages may take any time: processes of
- * its job may be unable to die.
+ * The shepherd was told to end the attempt within `grace` seconds. If the
+ * attempt still runs deaf_ms after that, and the shepherd has not read its
+ * messages, kill the shepherd and all processes of the job; the daemon then
+ * gets RUN_LOST. A shepherd that reads its messages may take any time:
+ * processes of its job may be unable to die.
  */
 void overdue_watch(struct attempt *a, int64_t grace);
 /* If the shepherd does not answer recover() within deaf_ms, answer in

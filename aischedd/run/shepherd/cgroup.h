@@ -29,8 +29,8 @@ enum cgroup_tree {
 /* The cgroups that this machine allows us to use. The daemon finds
  * them once. */
 struct cgroup_ways {
-	/* directory below which attempts get theirs; NULL: the tree is
-	 * not used */
+	/* parent of the attempts' directories in each tree; NULL: the tree
+	 * is not used */
 	const char *base[CG_NTREES];
 	/* v2 has this controller */
 	bool v2[CG_NTREES];

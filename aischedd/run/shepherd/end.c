@@ -29,7 +29,8 @@
 #define LOOK_MS           500
 /* pause between two looks at memory that is above half of its limit */
 #define LOOK_CLOSE_MS 100
-/* the pause is at least this many times as long as the look before it took */
+/* the pause after a look at memory lasts at least this many times as long as
+ * the look took */
 #define LOOK_SHARE  20
 #define STOP_ROUNDS 10
 
@@ -190,7 +191,8 @@ static void add_memory_exact(pid_t pid, void *arg)
 	*(int64_t *)arg += proc_memory_exact_kib(pid);
 }
 
-/* Kill the job at once because it has used more than it may. */
+/* Kill the job at once because it uses more memory or temporary disk than it
+ * may. */
 static void end_greedy(struct shepherd *s, int64_t now)
 {
 	s->ending = true;

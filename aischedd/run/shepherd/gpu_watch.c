@@ -15,7 +15,7 @@
 #include "libcommon/clock.h"
 
 enum {
-	/* how late a sample may be */
+	/* A sample counts for at most two sampling periods and this time. */
 	SLACK_MS = 5000,
 	/* a sampler that ended is replaced after this number of sampling
 	 * periods */
@@ -108,7 +108,8 @@ static void start_sampler(struct shepherd *s)
 
 /* --- samples ------------------------------------------------------------ */
 
-/* Add the last sample to the sums, for a time of this many ms. */
+/* Add the last sample to the sums, as if the GPUs were as busy for all of the
+ * given ms. */
 static void count(struct gpu_watch *w, int64_t ms)
 {
 	w->percent_ms += w->percent * ms;
@@ -129,8 +130,8 @@ static void count_rest(struct shepherd *s, int64_t now)
 	w->percent = w->known = 0;
 }
 
-/* Add to the time in which each GPU of the job was less than 1 % busy. The time
- * begins anew if a GPU was busier, or if a GPU's state is unknown. */
+/* Add ms to idle_ms if all GPUs of the job were less than 1 % busy. Set idle_ms
+ * to 0 if a GPU was busier, or if the state of a GPU is unknown. */
 static void count_idle(struct shepherd *s, int64_t ms, bool is_known)
 {
 	struct gpu_watch *w = &s->gpu;

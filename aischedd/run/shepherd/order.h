@@ -29,7 +29,7 @@ struct order {
 	uint32_t rlimits;
 	uint32_t node_cpus, node_gpus;
 	const char *gpu_uuid[LIMIT_GPUS]; /* NULL: unknown */
-	/* numbers that CUDA gives GPUs in the order of bus ids */
+	/* number that CUDA gives each GPU if it numbers them by bus ids */
 	uint8_t gpu_index[LIMIT_GPUS];
 	/* N of /dev/nvidiaN; -1: unknown */
 	int32_t gpu_minor[LIMIT_GPUS];

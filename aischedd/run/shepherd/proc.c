@@ -116,8 +116,9 @@ size_t proc_descendants(pid_t root, proc_fn *fn, void *arg)
 
 bool proc_is_below(pid_t pid, pid_t root)
 {
-	/* If a parent ends and is reaped while we look, the answer is no,
-	 * although its children now have one of its ancestors as parent. */
+	/* If a process on the way to root is reaped before we ask for its
+	 * parent, this returns false. Its children then have another parent,
+	 * so the next call can find root. */
 	for (int depth = 0; pid > 1 && depth < MAX_DEPTH; depth++) {
 		pid = parent_of(pid);
 		if (pid == root)

@@ -12,8 +12,9 @@
  */
 int step_task_start(struct shepherd *s, struct job_step *step, struct err *err);
 
-/* For a step with STEP_AS_TASK: returns the index in s->task of the task with
- * this rank, -1 if there is none; 0 for rank 0 of an allocation. */
+/* Returns the index in s->task of the task whose place a step with STEP_AS_TASK
+ * takes, by its rank; -1 if there is none. An allocation has no tasks; for rank
+ * 0 of it, returns 0. */
 int64_t step_task_slot(const struct shepherd *s, int64_t rank);
 
 /* Close the request and srun's descriptors. Call this when no further task will

@@ -27,12 +27,12 @@
 #include "libcommon/fdpass.h"
 #include "libcommon/parse.h"
 
-#define GREET_MS          5000 /* for a client to ask, or to hang up */
+#define GREET_MS          5000 /* for a client to request or to disconnect */
 #define LOST_GRACE_S      2    /* longest grace if srun has ended */
 #define KILL_PAUSE_MS     5    /* doubled after each round of SIGKILL */
 #define KILL_PAUSE_MAX_MS 1000
 #define LINGER_MS         200  /* how long processes may outlive tasks */
-#define LOOKS_MAX         1000 /* most calls that wait for execs to end */
+#define LOOKS_MAX         1000 /* see signal_step() */
 #define STEPS_MAX         40000
 #define OWNER_MS          30000 /* for an allocation's client to connect */
 #define SEND_BYTES        (1 << 20)
@@ -104,9 +104,9 @@ struct step_each {
 
 enum belongs { BELONGS_NOT, BELONGS, BELONGS_UNCLEAR };
 
-/* Whether the process belongs to the step: because it is in the session of one
- * of the step's tasks, or has the step's number in its environment. The result
- * is BELONGS_UNCLEAR if the environment cannot be read. */
+/* Returns BELONGS if the process is in the session of a task of the step or has
+ * the step's number in its environment, BELONGS_UNCLEAR if the environment
+ * cannot be read now. */
 static enum belongs belongs(pid_t pid, const struct step_each *e)
 {
 	const struct job_step *step = e->step;

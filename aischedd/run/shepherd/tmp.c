@@ -13,11 +13,12 @@
 
 #define LINK "tmp"
 
-/* pause between two rounds, and if the last one found more than half of what
- * the job may store */
+/* pause between two rounds: CLOSE_MS if the last round found more than half of
+ * what the job may store, else ROUND_MS */
 #define ROUND_MS 1000
 #define CLOSE_MS 200
-/* reading takes at most 1/20 of a CPU */
+/* A pause lasts at least this many times as long as the reading before it, so
+ * that reading takes at most 1/20 of a CPU. */
 #define SHARE 20
 /* most files that are looked at before the shepherd does something else */
 #define FILES_AT_ONCE 500

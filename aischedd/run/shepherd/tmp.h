@@ -32,7 +32,7 @@ bool tmp_remove(int dirfd, size_t most);
  * blocks of all files there, a few hundred files at a time, and never takes
  * more than a small part of a CPU. It follows no link and enters no other file
  * system: one that the user has mounted there may not answer. Not counted are
- * deleted files that are still open, and folders below TMP_WATCH_DEPTH others.
+ * deleted files that are still open, and folders deeper than TMP_WATCH_DEPTH.
  * A file with several links counts once in all.
  */
 enum { TMP_WATCH_DEPTH = 64 };
