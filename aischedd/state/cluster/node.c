@@ -259,14 +259,14 @@ static void reserve_cpus(struct node *node, int64_t milli)
 		node->cpu_milli -= node->cpu_milli % 1000;
 }
 
-/* Returns the group of a device, if the devices are divided evenly among the
- * groups in order. */
+/* Divide the devices evenly among the groups, in order. Returns the group of
+ * this device. */
 static uint8_t group_of(int64_t device, int64_t ndevices, int64_t groups)
 {
 	return (uint8_t)(device * groups / ndevices);
 }
 
-/* Returns the number that a list of the configuration has for a device. */
+/* Returns the number of a device in a list that has one for each device. */
 static uint8_t number_of(const struct strlist *list, uint32_t device)
 {
 	return (uint8_t)strtoul(list->s[device], NULL, 10);

@@ -68,8 +68,8 @@ static void want(struct state *state, struct node *node, enum node_want want,
 static const uint8_t none[LIMIT_GPUS];
 
 /* Whether the node can be used now. For a node that is being added, wait for a
- * report with all GPUs: the runner may find them later than the node. A report
- * without CPUs comes from join(), not from the runner. */
+ * report with all GPUs: the runner may find them later than the node. Reports
+ * without CPUs come from join(): such a node has not been added yet. */
 static bool has_arrived(const struct state *state, const struct node *node,
                         const struct node_info *info)
 {

@@ -37,8 +37,8 @@ struct scale_table {
 	size_t n;
 };
 
-/* Add the nodes of all templates to the table of nodes, and leave the effects
- * again for nodes that are being added or removed. Call it after the state was
+/* Add the nodes of all templates to the table of nodes, and repeat the effects
+ * for nodes that are being added or removed. Call it after the state was
  * loaded. */
 void state_scale_begin(struct state *state);
 

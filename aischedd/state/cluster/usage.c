@@ -24,8 +24,8 @@ typedef unsigned __int128 wide;
  * together use less in a hundred years. */
 #define USAGE_MOST ((int64_t)1 << 61)
 
-/* Returns 2^-x. The fraction of x is computed by a series for e^-y, and its
- * integer part becomes a shift. */
+/* Returns 2^-x: computes e^-y by a series, where y is the fraction of x times
+ * ln 2, and shifts the sum right by the integer part of x. */
 static uint64_t half_to_the(wide x)
 {
 	uint64_t y = (uint64_t)((wide)(uint64_t)(x & (ONE - 1)) * LN2 >> 62);

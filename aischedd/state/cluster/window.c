@@ -125,9 +125,9 @@ static int64_t next_change(int64_t from)
 	return high;
 }
 
-/* If both windows repeat, it is enough to look at the first week of both, and
- * at the week after each of the next CHANGES changes of the clock: until the
- * clock changes, each week is like the one before. */
+/* If both windows repeat, it is enough to look at the week in which the later
+ * one begins, and at the weeks after the next CHANGES changes of the clock:
+ * until the clock changes, each week is like the week before. */
 bool windows_meet(struct window a, struct window b)
 {
 	int64_t at = a.start > b.start ? a.start : b.start, change;

@@ -184,8 +184,8 @@ static void tick_job(struct state *state, struct job *job, int64_t now)
 		struct spec spec;
 
 		spec_unpack(&spec, job->packed);
-		/* Do not send the signal of --signal to a pod, for which
-		 * job_can_freeze() is false: a shell in the pod sends it. */
+		/* Do not send the signal of --signal if the job is in a pod
+		 * (job_can_freeze() is false): a shell in the pod sends it. */
 		if (spec.signal != SPEC_UNSET && job_can_freeze(state, job) &&
 		    limit_at - spec.signal_before <= now) {
 			job->signalled = true;

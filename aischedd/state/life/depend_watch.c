@@ -225,8 +225,8 @@ void deps_happened(struct state *state, const struct job *job, int64_t now)
 		return;
 	tell(state, &state->watches.corr, array->id, job->task, now);
 	tell_tasks(state, job, now);
-	/* All tasks of the array have ended, or all have started: tell the jobs
-	 * that depend on the whole array. */
+	/* Tell the jobs that depend on the whole array when all of its tasks
+	 * have ended, or all unfinished ones have started. */
 	if (!array->unfinished || array->unfinished == array->running)
 		tell(state, &state->watches.jobs, array->id, NO_TASK, now);
 }

@@ -188,8 +188,8 @@ int life_found_running(struct state *state, struct job *job,
 	/* The job's nodes may have another size than before the restart, which
 	 * changes the job's charge. */
 	usage_charge(state, job, ev->now);
-	/* The runner may not know which tasks an elastic job has. The Job of an
-	 * adopted job does not say where its tasks are. */
+	/* Tell the runner where the job's tasks are: it may not know this of an
+	 * elastic job, and the Job of an adopted job does not say it. */
 	if (is_elastic(job) || job->adopted)
 		effect_resize(state, job);
 	if (ev->suspended)
