@@ -278,15 +278,14 @@ void admit_hold(struct work *w, const struct demand *d)
 	work_delay(w, d->queue, d->user, d->amount, d->starts, -1);
 }
 
-/* A pass keeps at most this many limits for jobs that have waited for
- * them too long. */
+/* The most limits that one pass keeps for jobs that have waited too long. */
 enum { DUES_MAX = 64 };
 
 struct admit_due {
 	uint64_t job;
 	enum reason why;
-	uint32_t name, user; /* name: the queue or licence; user: with
-	                        WHY_UserLimit, else 0 */
+	uint32_t name, user; /* name: the queue or licence; user: 0 unless why
+	                        is WHY_UserLimit */
 	int what;
 };
 

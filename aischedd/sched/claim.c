@@ -7,7 +7,7 @@
 #include "aischedd/sched/fit.h"
 #include "aischedd/sched/verdict.h"
 
-/* How many times arrange() may move a holder that does not fit to the front. */
+/* arrange() gives up after it has moved this many holders to the front. */
 enum { TRIES = 32 };
 
 /* The owner of a claim: a job that waits (row), or a running job that grows or
@@ -446,8 +446,8 @@ static uint32_t list_wants(struct settling *c)
 	return ret;
 }
 
-/* Sort the holders by `compare`. Then, up to `tries` times, move a holder that
- * does not fit to the front. Returns whether all fit. */
+/* Sort the holders by `compare`. Then, up to `tries` times, find a holder that
+ * does not fit, and move it to the front. Returns whether all fit. */
 static bool arrange(struct settling *c,
                     int (*compare)(const void *a, const void *b), int tries)
 {

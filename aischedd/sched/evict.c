@@ -485,8 +485,9 @@ static bool moves_others(struct evictor *e)
 {
 	const struct demand *d = &e->c->demand;
 
-	/* A run grows only in its pool and domain, so if it fails, others may
-	 * still succeed: do not remember the failure. */
+	/* A run grows only in its pool and domain. If it finds no room there,
+	 * other claimants may still find room elsewhere: do not remember the
+	 * failure. */
 	if (e->c->row == SNAP_NONE)
 		return attempt(e, MODE_MOVE);
 	if (is_futile(&e->futile, e->s, d))

@@ -94,7 +94,8 @@ static bool take_in_turn(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 	return false;
 }
 
-/* Returns the task on the node whose eviction moves the least, or SNAP_NONE. */
+/* Returns the smallest task on the node that may be taken, or SNAP_NONE. A task
+ * that is not surplus counts with its whole run. */
 static uint32_t least_on(const struct evictor *e, uint32_t node)
 {
 	uint64_t least = UINT64_MAX;
@@ -126,8 +127,8 @@ static bool is_enough(struct evictor *e, uint32_t node, uint32_t task)
 	return enough;
 }
 
-/* Returns the smallest surplus task on the node whose eviction alone is enough,
- * or SNAP_NONE. */
+/* Returns the smallest surplus task for which is_enough() is true, or
+ * SNAP_NONE. */
 static uint32_t one_on(struct evictor *e, uint32_t node)
 {
 	uint64_t least = UINT64_MAX;

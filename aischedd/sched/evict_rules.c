@@ -253,8 +253,8 @@ static void list_gains(struct evict_repeat *a)
 	}
 }
 
-/* Whether the queue stays within its share if the row's next job starts. If
- * that job can evict jobs of its own queue, count only the job itself as use.
+/* Whether the queue stays within its share if the row's next job starts. If the
+ * job can evict jobs of its own queue, assume that the queue uses nothing else.
  */
 static bool within_share(const struct evict_repeat *a, uint32_t queue,
                          uint32_t row)

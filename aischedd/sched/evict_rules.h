@@ -26,12 +26,11 @@ bool evict_rules_allow(const struct evictor *e, uint32_t run);
 bool evict_rules_hold(struct evictor *e);
 
 /*
- * Called after all claims are answered: whether a waiting job may evict jobs
- * that the pass starts, which cannot be evicted in the same pass. For example,
- * a job was refused, and then a start brought another queue above its share, or
- * an evicted job came back. No event would cause a pass for this, so another
- * pass is due at once. Each such pass finds less to start, so there is no
- * endless loop.
+ * Whether the next pass may evict jobs that this pass starts. For example, a
+ * waiting job was refused, and then a start brought another queue above its
+ * share, or an evicted job came back. If so, another pass is due at once,
+ * because no event would cause one. Each such pass finds less to start, so
+ * there is no endless loop. Called after all claims are served.
  */
 bool evict_rules_repeat(const struct pass *p);
 

@@ -207,7 +207,7 @@ static void levels_charge(struct evictor *e, uint32_t run,
 	const struct arena_list *list = &e->levels->of[e->s->run.queue[run]];
 	struct evict_level *level = list->p;
 
-	/* No level is below the only one of a queue. */
+	/* The use of a queue's only level is never asked for. */
 	if (list->n < 2 || !is_counted(e->s, run))
 		return;
 	level += e->levels->at[run];

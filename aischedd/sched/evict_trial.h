@@ -125,8 +125,8 @@ struct evictor *evict_trial_new(struct pass *p);
  * do nothing. */
 void evict_trial_list(struct evictor *e);
 
-/* Called before each trial: count what the pass has started since the last one.
- */
+/* Called before each trial: count what the pass has started since the last
+ * call. */
 void evict_trial_begin(struct evictor *e);
 
 /* Find of which resources `branch`, the run's queue or one above it, uses more
@@ -197,7 +197,8 @@ void evict_trial_tell_run(const struct evictor *e, uint32_t run);
 void evict_trial_tell(const struct evictor *e, const struct evict_step *step,
                       bool leave);
 
-/* Undo the trail back to mark, and remove the steps from nsteps on. */
+/* Undo all changes of counters since work_mark() returned `mark`, and remove
+ * the steps from nsteps on. */
 void evict_trial_undo(struct evictor *e, size_t mark, size_t nsteps);
 
 /* Update place_index for the nodes of a run, or of the steps from i on. */

@@ -47,9 +47,9 @@ static int64_t excess_of_links(const struct work *w, uint32_t req,
 
 /* --- tasks on trial ---------------------------------------------------- */
 
-/* Returns the NUMA nodes whose memory the task uses: those chosen for the task;
- * if none were chosen, all of them for a task with NUMA_PREFER, else those of
- * its devices. */
+/* Returns the NUMA nodes whose memory the task uses: those that were chosen for
+ * the task. If none were chosen, these are all NUMA nodes of the node for a
+ * task with NUMA_PREFER, and those of the task's devices for any other task. */
 static uint32_t memory_of(const struct snap *s, uint32_t req,
                           const struct fit_where *at,
                           const struct snap_task *task,

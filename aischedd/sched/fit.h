@@ -57,7 +57,8 @@ struct fit_numa {
 	int64_t gpus, cpus, mem;
 };
 
-/* Whether a has more GPUs than b, else more CPUs or memory. */
+/* Whether a has more GPUs than b; if as many, more CPUs; if as many of both,
+ * more memory. */
 bool fit_numa_is_more(const struct fit_numa *a, const struct fit_numa *b);
 
 struct fit_numa fit_best_numa(const struct work *w, uint32_t req,

@@ -102,8 +102,8 @@ struct picking {
 struct price {
 	struct fit_damage damage;
 	uint32_t nfree; /* free GPUs in the same NUMA node */
-	uint32_t left;  /* size of the link group or NUMA node from which GPUs
-	                   are taken, in GPUs */
+	uint32_t left;  /* GPUs of the link group or NUMA node from which GPUs
+	                   are taken */
 };
 
 static struct fit_damage damage_of(const struct picking *p, uint64_t chosen)

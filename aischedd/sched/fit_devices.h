@@ -56,13 +56,13 @@ uint64_t fit_devices_all(const struct work *w, uint32_t req, uint32_t node);
 uint64_t fit_devices_whole(const struct work *w, uint32_t req, uint32_t node,
                            const struct fit_where *at);
 
-/* How many blocks of 8, 4 and 2 linked GPUs a choice breaks up beyond those it
- * fills. */
+/* There are blocks of three sizes: 8, 4 and 2 linked GPUs. */
 enum { NBLOCKS = 3 };
 
 struct fit_damage {
-	uint32_t blocks[NBLOCKS]; /* how many of each size, the largest size
-	                             first */
+	uint32_t blocks[NBLOCKS]; /* by size, the largest first: how many blocks
+	                             the chosen GPUs break up; blocks taken as
+	                             a whole do not count */
 };
 
 /* Choose n GPUs of the set, which has enough, for a job that already has the

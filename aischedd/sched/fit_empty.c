@@ -315,7 +315,7 @@ static uint32_t first_down(const struct fit_empty *e, uint32_t req)
 	return first;
 }
 
-/* Returns how much the node has in all of an enum resource, or WHAT_TMP. */
+/* Returns the node's total of a resource (enum resource or WHAT_TMP). */
 static int64_t total_of(const struct snap *s, uint32_t node, int res)
 {
 	return res == RES_CPU    ? s->node.cpu_total[node]

@@ -114,10 +114,10 @@ static bool has_cpus(const struct snap *s, uint32_t req, uint32_t node,
 	return !snap_node_ncpus(s, node) || 1000 * idle >= s->req.cpus[req];
 }
 
-/* Whether the memory of a task fits in these NUMA nodes. Each of them must have
- * the task's part of the memory free (check_amounts_divide()). If the free
- * memory of any NUMA node of the node is below 0, other tasks may use that much
- * of these NUMA nodes instead: subtract it from their sum. */
+/* Whether the memory of a task fits in the NUMA nodes of `set`. Each of them
+ * must have the task's part of the memory free (check_amounts_divide()). Where
+ * a NUMA node has less than 0 free, other tasks may have that much memory in
+ * `set` instead: subtract it from the free memory of `set`. */
 static bool has_mem(const struct snap *s, uint32_t req, uint32_t node,
                     const int64_t *mem, uint32_t set)
 {

@@ -21,7 +21,8 @@ static void free_threads(const struct snap *s, int64_t *ret)
 				take_threads(s, &s->task[t], ret);
 		}
 	}
-	/* More CPUs may be in use than the runs of the snapshot account for. */
+	/* The snapshot may have less free than its runs leave: use the smaller
+	 * amount. */
 	for (uint32_t i = 0; i < s->cpu.n; i++) {
 		if (s->cpu.free[i] < ret[i])
 			ret[i] = s->cpu.free[i];

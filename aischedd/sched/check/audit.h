@@ -24,7 +24,7 @@ struct audit {
 	const struct plan_claim **moved;
 	uint8_t *lost;         /* by task of the snapshot: 1 if it is evicted */
 	uint32_t *more;        /* by run: how many tasks the plan adds */
-	uint32_t *served;      /* by member: jobs that start or have a claim */
+	uint32_t *served;      /* by member: number of starts and claims */
 	const struct use *use; /* made by rules.c */
 	uint32_t *scratch;     /* by node; each function that uses it leaves it
 	                          zero */

@@ -227,9 +227,9 @@ static int check_claim(struct audit *a, const struct plan_claim *c)
 
 /* --- starts ------------------------------------------------------------ */
 
-/* Check that the slice of these tasks begins at *next or later, where the
- * slices checked before it end, and that each task has a node. Set *next to the
- * end of this slice. */
+/* Check that this slice of tasks does not overlap the slices checked before,
+ * which end at *next, and that each task has a node. Set *next to the end of
+ * this slice. */
 static int check_tasks(const struct audit *a, uint64_t job, uint32_t first,
                        uint32_t n, uint32_t *next)
 {

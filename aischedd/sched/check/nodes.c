@@ -31,9 +31,9 @@ static bool read_number(const char *s, long long *ret)
 	return !errno && !*end && *ret != LLONG_MIN;
 }
 
-/* Whether a word of a constraint holds because of this feature: "k" and "k=v"
- * because of "k=v", "k" and "k=" because of "k", "k>1" and "k<3" because of
- * "k=2". */
+/* Whether a word of a constraint holds on nodes with this feature. On nodes
+ * with feature "k=v" the words "k" and "k=v" hold; with "k", the words "k" and
+ * "k="; with "k=2", also "k>1" and "k<3". */
 static bool is_about(const struct snap *s, uint32_t word, uint32_t feature)
 {
 	const char *ask = s->word[word], *have = s->word[feature];
@@ -82,7 +82,7 @@ static bool rule_value(const struct snap *s, const int32_t *rule, uint32_t node,
 		return has_word(s, node, (uint32_t)item);
 	b = rule_value(s, rule, node, end);
 	if (rule_count(item))
-		return true; /* for counts, see has_counted() */
+		return true; /* has_counted() checks the counts */
 	if (item == RULE_NOT)
 		return !b;
 	a = rule_value(s, rule, node, end);
@@ -129,8 +129,8 @@ uint32_t check_granted(const struct snap *s, uint32_t req, uint32_t node)
 	return bits;
 }
 
-/* Returns why the request may not run on a node, apart from failed starts and
- * other jobs there, or NULL. */
+/* Returns why the request may not run on a node, or NULL. Ignores failed starts
+ * on the node, and where other jobs are. */
 static const char *why_not(const struct snap *s, uint32_t req, uint32_t node)
 {
 	const struct snap_reqs *r = &s->req;
@@ -242,9 +242,9 @@ uint32_t check_spread(const struct snap *s, uint32_t req, uint32_t pool,
 	return n;
 }
 
-/* Whether a job that is spread is divided evenly among the domains of
- * check_spread(). A part is one task or, if the job asks for a number of nodes,
- * all tasks of one node. */
+/* Whether a job that is spread is divided evenly among the domains that
+ * check_spread() marks. A part is one task or, if the job asks for a number of
+ * nodes, all tasks of one node. */
 static bool is_even(const struct audit *a, uint32_t req,
                     const struct snap_task *t, uint32_t n)
 {

@@ -35,8 +35,8 @@ struct check {
 	uint8_t *closed;          /* by node: 1 if an exclusive job is there */
 	uint32_t *row_started;    /* by row: jobs that the plan starts */
 	/* 1: a start that was already checked has more tasks than its minimum.
-	 * All its tasks are listed with the start, but the planner added those
-	 * above the minimum after later starts. */
+	 * The planner added the tasks above the minimum after later starts. So
+	 * check the memory of later starts only beside bound tasks. */
 	bool grew;
 	uint32_t wishes; /* how many starts were checked for a better node */
 	bool weighed;    /* nodes have different weights */
@@ -396,8 +396,7 @@ static uint64_t excess_of(const struct snap *s, uint32_t req, uint32_t node,
 	    s, req, node, (uint32_t)(s->req.gpus[req] / 1000));
 	bool cares = s->req.links[req] != LINKS_ANY;
 
-	span =
-	    span ? span : 1; /* the task has more memory than all NUMA nodes */
+	span = span ? span : 1; /* 0: no NUMA nodes have as much as it needs */
 	if (s->req.numa[req] == NUMA_ANY || numas < span)
 		numas = span; /* a task without devices is in no NUMA node */
 	return (uint64_t)(numas - span) << 32 | (cares ? groups - least : 0);

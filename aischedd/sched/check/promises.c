@@ -52,9 +52,10 @@ struct future_check {
 	struct check_amounts now, then;
 	struct stay *stay;
 	uint32_t n;
-	uint32_t *first;              /* by node: slice of stay */
-	uint32_t *by_row, *by_member; /* by run: row and member of the waiting
-	                                 job that evicts it, else SNAP_NONE */
+	uint32_t *first; /* by node: slice of stay */
+	/* for each run: the row and member of the waiting job for which it is
+	 * evicted, else SNAP_NONE */
+	uint32_t *by_row, *by_member;
 };
 
 /* --- tasks on nodes, now and later -------------------------------------- */
@@ -348,10 +349,9 @@ static int64_t points_for_waiting(const struct snap *s, uint32_t member)
 	return waited > 0 ? s->policy.age_weight * waited * 1000 / DAY_S : 0;
 }
 
-/* Whether a waiting job is behind p, and also behind each job ahead of p in p's
- * row, by waiting time and, at equal times, by id. Jobs of a row are served one
- * after the other, so a job that is served before one of them may be served
- * before p. */
+/* Whether a waiting job has fewer points for waiting than p and than each job
+ * ahead of p in p's row or, if the points are equal, a higher id. The jobs
+ * ahead of p count, because p has its turn only after them. */
 static bool came_later(const struct snap *s, const struct one *p,
                        uint32_t member)
 {
@@ -959,8 +959,8 @@ static int check_kept(const struct future_check *f,
 	return check_aligned(f, &p, promise);
 }
 
-/* Returns the job that is promised a start on the node as soon as it could be
- * there, or 0. */
+/* Returns the job that is promised a start on the node at the first time at
+ * which the node could be there; 0 if there is no such job. */
 static uint64_t needs_at_once(const struct audit *a, uint32_t node)
 {
 	const struct plan *plan = a->plan;
@@ -976,7 +976,8 @@ static uint64_t needs_at_once(const struct audit *a, uint32_t node)
 	return 0;
 }
 
-/* Check that exactly those nodes are asked for that jobs need at once. */
+/* Check that the plan asks for each node that a job needs at once, and for no
+ * other node. */
 static int check_asked(struct audit *a)
 {
 	const struct plan *plan = a->plan;

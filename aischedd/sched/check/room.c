@@ -24,7 +24,7 @@ enum {
 /* The amounts that are free at some time. */
 struct free_room {
 	int64_t *cpu, *mem, *tmp, *slot; /* by node */
-	int64_t *gpu, *thread;           /* by device, by CPU of a slice */
+	int64_t *gpu, *thread;           /* by index in snap.gpu, snap.cpu */
 	int64_t *numa_mem;               /* by NUMA node */
 	int64_t *unbound; /* by NUMA node: its memory minus that of tasks bound
 	                     to it */
@@ -536,8 +536,8 @@ static bool can_judge(const struct audit *a)
 	return true;
 }
 
-/* Returns the first claim of a run, which is a new place of the run or of one
- * of its tasks; NULL if it has none. */
+/* Returns the claim of a run on its new place; if single tasks of the run move,
+ * the first of their claims; NULL if the run has no claim. */
 static const struct plan_claim *claim_of_run(const struct audit *a,
                                              uint32_t run)
 {
@@ -572,10 +572,10 @@ static bool shares_devices(const struct audit *a, const struct claims *all,
 	return shares;
 }
 
-/* Whether the run may lose tasks for two jobs: it loses several tasks, and
- * another waiting job has a claim that is new in this plan. The eviction names
- * only the second job. Tasks evicted for the first job may then seem needless,
- * because the evictions for the second one freed enough for both. */
+/* Whether the run may lose tasks for two jobs: it loses several tasks, and a
+ * waiting job other than e->by has a claim that is new in this plan. A task
+ * that was evicted for that job may seem needless, because the later evictions
+ * for e->by freed enough for both jobs. */
 static bool may_serve_two(const struct audit *a, const struct eviction *e)
 {
 	const struct snap *s = a->s;

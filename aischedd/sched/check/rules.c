@@ -472,7 +472,7 @@ static int check_lower(const struct audit *a, const struct eviction *e,
 	int64_t lower[RES_N] = { 0 };
 	bool above = false;
 
-	/* Without such jobs, see check_taken(). */
+	/* If there are no such jobs, check_taken() checks the share. */
 	if (!add_lower(a->s, e->run, lower))
 		return 0;
 	for (int r = 0; r < RES_N; r++) {
@@ -490,7 +490,7 @@ static int check_lower(const struct audit *a, const struct eviction *e,
 }
 
 /* Check that the plan calls the eviction a reclaim and that the run may lose
- * what it loses; note that. */
+ * the resources of its evicted tasks. Add these to *t. */
 static int check_reclaim(const struct audit *a, const struct eviction *e,
                          const struct party *by, struct taken *t)
 {

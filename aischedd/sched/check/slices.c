@@ -1,4 +1,4 @@
-/* slices.c - whether a partition fits on a GPU beside those that are there */
+/* slices.c - whether a GPU has room for one more partition */
 #include "aischedd/sched/check/slices.h"
 
 /* Whether the GPU is used by partitions only. */

@@ -1,5 +1,5 @@
 /*
- * slices.h - whether a partition fits on a GPU beside those that are there
+ * slices.h - whether a GPU has room for one more partition
  */
 #ifndef AISCHEDD_SCHED_CHECK_SLICES_H
 #define AISCHEDD_SCHED_CHECK_SLICES_H

@@ -1,7 +1,8 @@
 /*
  * standing.c - who may preempt whom in a queue, calculated independently
  *
- * order_service.h has the rule: the higher priority, then the lower rung.
+ * The job with the higher priority may preempt the other; at equal priority,
+ * the job on the lower rung (order_service.h).
  */
 #include "aischedd/sched/check/audit.h"
 
@@ -33,8 +34,9 @@ static int64_t rung_by_service(int64_t served)
 	return rung;
 }
 
-/* Returns the rung of a job with this much left to do: there are eight rungs
- * from each power of two to the next, and below 8 one for each number. */
+/* Returns the rung of a job with this much service left: below 8, each amount
+ * has its own rung; above, there are eight rungs from each power of two to the
+ * next. */
 static int64_t rung_by_rest(int64_t rest)
 {
 	int64_t power = 8, rung = 3 * 8;

@@ -1,8 +1,8 @@
 /* coming.c - nodes that autoscaling adds */
 #include "aischedd/sched/future/coming.h"
 
-/* Returns when a node must be asked for, so that a job can start there at this
- * time. */
+/* Returns when a node must be asked for so that a job can start on it at
+ * `start`. */
 static int64_t ask_at(const struct snap *s, uint32_t node, int64_t start)
 {
 	return start - (s->node.retry_at[node] - s->now);

@@ -247,8 +247,8 @@ static void take_amounts(struct future *a, struct future_view *v, uint32_t req,
 	}
 }
 
-/* Returns the first entry in force on the node at this time: with `resv`, of
- * those of reservations, else of those of jobs. NULL: there is none. */
+/* Returns the first entry of a reservation (resv true) or of a job (resv false)
+ * that is in force on the node at this time, or NULL. */
 static const struct future_due *due_at(const struct future_view *v, int64_t at,
                                        bool resv)
 {

@@ -101,9 +101,9 @@ void future_walk_end(struct future_walk *w);
  */
 uint64_t future_walk_ends(struct future *a, uint32_t node, int64_t at);
 
-/* Returns that job on the node that ends first of those that hold some of a
- * resource (enum resource, WHAT_TMP or WHAT_SLOT; anything else: CPUs), or 0.
- */
+/* Among the jobs on the node that hold some of a resource, returns the first to
+ * end, or 0 if no job holds any. what: enum resource, WHAT_TMP or WHAT_SLOT;
+ * all other values stand for CPUs. */
 uint64_t future_walk_blocker(struct future *a, uint32_t node, int64_t what);
 
 #endif
