@@ -588,8 +588,8 @@ static void find_counts(const struct match *m, uint32_t req, struct allowed *a)
 	a->counted = counted;
 }
 
-/* Returns a bitmap of the nodes that the request may use, wherever other jobs
- * are, or NULL if it names no nodes to use or avoid. */
+/* Returns a bitmap of the nodes that --nodelist and --exclude of the request
+ * allow, or NULL if the request names no nodes. */
 static const uint64_t *named_nodes(const struct match *m, uint32_t req)
 {
 	const struct snap *s = m->snap;
@@ -644,8 +644,8 @@ static uint32_t standing(const struct match *m, uint32_t req, uint32_t class)
 	       (UINT16_MAX - (uint32_t)(m->class[class].word[0] >> 48));
 }
 
-/* Returns the bitmap `only` without nodes that the job names (--nodelist) and
- * whose standing is below `least`. */
+/* Returns a copy of the bitmap `only`. The nodes that the request names
+ * (--nodelist) are removed from it if their standing is below `least`. */
 static const uint64_t *best_named(const struct match *m, uint32_t req,
                                   const uint64_t *only, uint32_t least)
 {
@@ -725,8 +725,8 @@ static void find_best(const struct match *m, uint32_t req, struct allowed *a)
 	a->best = copy;
 }
 
-/* Returns a copy of `a` for a request that shuns no nodes, but has no
- * preferences either. */
+/* Returns a copy of `a` as if the request shunned no nodes. The copy does not
+ * have the sets of best classes. */
 static const struct allowed *unshunned(const struct match *m,
                                        const struct allowed *a)
 {

@@ -32,8 +32,8 @@ struct allowed {
 	const uint32_t *class; /* in order of their pools */
 	/* bit i: node i; NULL: all nodes of the classes */
 	const uint64_t *only;
-	/* the same, with the nodes that the request shuns now because of where
-	 * other jobs are */
+	/* the same, but including the nodes that the request shuns now because
+	 * of where other jobs are */
 	const uint64_t *ever;
 	/* where it might run if it shunned no nodes; NULL: it shuns none */
 	const struct allowed *unshunned;
@@ -101,7 +101,7 @@ static inline bool match_allows(const struct allowed *a, uint32_t node)
 	return !a->only || (a->only[node / 64] >> node % 64 & 1);
 }
 
-/* The same, wherever other jobs are. */
+/* Whether the request could run on the node if it shunned no nodes. */
 static inline bool match_ever_allows(const struct allowed *a, uint32_t node)
 {
 	return !a->ever || (a->ever[node / 64] >> node % 64 & 1);

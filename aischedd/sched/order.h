@@ -60,11 +60,11 @@ struct row_order {
 	int64_t *base;         /* by row: its score without age, thousandths */
 	int64_t *rank;         /* by row; see order_score.h */
 	struct order_key *key; /* by row: the key of its next member */
-	uint64_t *ready;       /* by row: jobs that may start now */
+	uint64_t *ready;       /* by row: how many jobs may start now */
 	uint32_t *next;        /* by row: its next member */
-	uint32_t *begun;   /* by row: jobs of the member `next` that start */
-	uint32_t *started; /* by row: jobs that start */
-	uint32_t *claimed; /* by row: jobs for which others are evicted */
+	uint32_t *begun; /* by row: how many jobs of the member `next` start */
+	uint32_t *started; /* by row: how many jobs start */
+	uint32_t *claimed; /* by row: for how many jobs others are evicted */
 	/* by row: waiting time after which a job without promised start holds
 	 * back those behind it, or CONF_NONE */
 	int64_t *hold;
@@ -72,11 +72,11 @@ struct row_order {
 	                     all others, or CONF_NONE */
 	uint32_t *first;  /* by row: the first member that waits but is
 	                   * promised a start, or SNAP_NONE */
-	/* by row: jobs of the member `first` that start */
+	/* by row: how many jobs of the member `first` start */
 	uint32_t *first_begun;
 	uint32_t *limited; /* by row: the first member whose array runs as many
 	                      tasks as its limit allows, or SNAP_NONE */
-	uint32_t *grown;   /* by run: tasks added in this pass */
+	uint32_t *grown;   /* by run: number of tasks added in this pass */
 };
 
 /* Returns the tasks of a run, with those that it gets in this pass. */
@@ -110,8 +110,8 @@ bool order_has(const struct row_order *o, uint32_t queue);
 /* Returns the next claim of a leaf. The claim stays the same until one of the
  * functions below is called. */
 struct turn order_first(const struct row_order *o, uint32_t queue);
-/* Set ret to the resources of the next claim: a job with its minimum of tasks,
- * or one task. */
+/* Set ret to the resources of the next claim, which is for a job with its
+ * minimum of tasks, or for one more task. */
 void order_next(const struct row_order *o, uint32_t queue, int64_t ret[RES_N]);
 /* Go on to the next claim. order_started(): the job of the present claim was
  * started. order_claimed(): other jobs were evicted for it. */

@@ -2,7 +2,7 @@
  * order_score.h - the order of the jobs that wait in a queue, as points
  *
  *	score = priority
- *	      + age_weight for each day that it has waited, at most seven
+ *	      + age_weight for each day that the job has waited, at most seven
  *	      + size_weight times the largest part of the cluster's CPUs, memory
  *	        or GPUs that it asks for
  *	      + fairshare_weight for a user who has used nothing of late

@@ -42,8 +42,8 @@ static int64_t left_of(const struct snap *s, uint32_t req, uint32_t queue,
 	return product(length > served ? length - served : 1, devices(s, req));
 }
 
-/* Returns the rung of a job that has been served x: how many of SERVED_FIRST,
- * ten times that, a hundred times that, ... are not above x. */
+/* Returns the rung of a job by its past service x: 0 below SERVED_FIRST, 1
+ * below ten times as much, 2 below a hundred times as much, ... */
 static int64_t decade(int64_t x)
 {
 	int64_t n = 0;

@@ -62,11 +62,12 @@ struct pass {
 	/* The decisions. */
 	struct arena_list start, grow, eviction, loss, claim, claim_node;
 	struct arena_list promised, queued;
-	struct arena_list starts_before; /* uint32_t, by promise */
-	struct arena_list more_node;     /* struct more of all runs */
-	struct arena_list extra;         /* struct extra of all starts */
-	struct arena_list due;           /* limits kept for overdue jobs, see
-	                                    admit.h */
+	/* uint32_t, by promise: how many starts were decided before it */
+	struct arena_list starts_before;
+	struct arena_list more_node; /* struct more of all runs */
+	struct arena_list extra;     /* struct extra of all starts */
+	struct arena_list due;       /* limits kept for overdue jobs, see
+	                                admit.h */
 };
 
 /* A node on which a run grows, or which a claim of the run holds. */

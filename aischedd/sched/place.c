@@ -584,8 +584,8 @@ bool place_try_resume(struct place *p, uint32_t run,
 		uint32_t node = s->task[t].node;
 		int64_t have = p->work->cpu[node];
 
-		/* Less than nothing is free where jobs are evicted for others.
-		 */
+		/* The free CPUs are below 0 while claims wait for evicted jobs
+		 * to end. */
 		*ret_lack =
 		    (struct place_lack){ .got = t - first,
 			                 .node = node,

@@ -153,8 +153,8 @@ bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
 bool place_try_resume(struct place *p, uint32_t run,
                       struct place_lack *ret_lack);
 
-/* Whether the request may run on the node: it is up, no start failed there
- * lately, and the request allows it. */
+/* Whether a job of the request may start on the node now: the request allows
+ * the node, and the node is in TREE_OPEN (place_index.h). */
 bool place_may_use(const struct place *p, uint32_t req, uint32_t node);
 
 /* Whether a job of the request may run on these nodes, one for each task.

@@ -19,7 +19,9 @@
 /* The tree that a node is in. */
 enum place_tree {
 	TREE_OPEN, /* open to all requests */
-	TREE_LATE, /* a start failed there recently: not used before retry_at */
+	/* not used before retry_at: a start failed there, or the node is still
+	 * coming */
+	TREE_LATE,
 	TREE_PART, /* in the domain being filled, see place_topology.c */
 	NTREES,
 	TREE_NONE = NTREES /* down, drained, or runner not ready */

@@ -3,8 +3,8 @@
  *
  * Among the domains of a level that can hold the whole gang, choose the one
  * with the least room. Proceed in the same way among its kids, which are the
- * domains directly below it: if one kid can hold all tasks, use the one of
- * these with the least room; otherwise fill the kids with the most room, and
+ * domains directly below it. If some kids can hold all tasks, use the one of
+ * them with the least room. If none can, fill the kids with the most room, and
  * put the rest into the kid with the least room that can hold it. Tasks are
  * counted node by node, but only in domains where the sum of all free resources
  * is enough.
@@ -714,9 +714,9 @@ bool place_topology_spread(struct place_trial *t)
 	return filled;
 }
 
-/* Describe in `lack` why the job cannot be spread: by the domain with the least
- * room, if this is less than each domain must get; otherwise by the number of
- * domains that have room for one part more than that. */
+/* Describe in `lack` why the job cannot be spread. If some domain has room for
+ * fewer than sp->low parts, describe the domain with the least room; otherwise
+ * say how many domains have room for sp->low + 1 parts. */
 static void lack_spread(struct place_topology *g, struct place_lack *lack)
 {
 	struct spread *sp = spread_for(g->t);

@@ -477,7 +477,8 @@ static uint32_t seek_counted(struct place_trial *t, enum fill how,
 		node = seek_sparing(t, how);
 	}
 	t->wanted = 0;
-	/* t->most was a bound only for nodes on which the wanted parts hold. */
+	/* The search may have lowered t->most to a bound that is true only for
+	 * nodes on which the wanted parts hold. */
 	t->most = most;
 	return node;
 }

@@ -54,8 +54,8 @@ static inline int64_t smaller(int64_t a, int64_t b)
 }
 
 /* place_trial_all() places all tasks in domains as the request needs and
- * prefers; place_trial_fill() places them on any nodes on which they fit.
- * Returns false if they do not fit. */
+ * prefers; place_trial_fill() places them on any nodes on which they fit. Both
+ * return false if the tasks do not fit. */
 bool place_trial_all(struct place_trial *t);
 bool place_trial_fill(struct place_trial *t);
 

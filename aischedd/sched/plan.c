@@ -423,9 +423,9 @@ static bool grant(struct draft *d, const struct snap *then,
 
 	if (!snap)
 		return false;
-	/* An earlier plan's claim may hold nodes of a granted one. So leave out
-	 * starts that would be evicted at once, but only in rows that have such
-	 * a claim. */
+	/* A row with a claim of an earlier plan may hold nodes that a granted
+	 * claim needs. In these rows, leave out the starts that would be
+	 * evicted at once. */
 	for (uint32_t i = 0; i < s->pend.n; i++)
 		out[i] =
 		    nclaims_of(s->pend.claim_first, i) ? vain[i] : d->vain[i];

@@ -69,8 +69,8 @@ struct eviction {
 };
 
 /*
- * Nodes held until evicted jobs have ended there. The plan has all claims in
- * force: a claim of an earlier plan that is not in it is void.
+ * Nodes held until evicted jobs have ended there. The plan lists all claims in
+ * force: a claim of an earlier plan is void if the new plan does not list it.
  */
 struct plan_claim {
 	uint32_t row, member; /* the waiting job; row SNAP_NONE: the claim is of

@@ -27,11 +27,11 @@ struct promises *promise_new(struct place *place, const struct tally *tally);
  * Promise a start to the job of the row, which cannot start now; place_for()
  * was called for it. Returns the time at which it starts at the latest, and
  * keeps its nodes for it from then on. Returns SNAP_NEVER, without a promise,
- * if that time cannot be known or if enough jobs are promised a start. limited:
- * it waits for limits or licences; such jobs are counted apart, and jobs that
- * are promised nodes that come are not counted. last: what the
- * last plan promised it, or NULL. *ret_blocker: the job whose end it
- * waits for, or 0.
+ * if that time cannot be known, or if backfill_depth jobs are already promised
+ * a start. Jobs that wait for limits or licences (limited) are counted
+ * separately; promises of nodes that are not there yet are not counted. last:
+ * what the last plan promised the job, or NULL. *ret_blocker: the job whose end
+ * it waits for, or 0.
  */
 int64_t promise_make(struct promises *ps, uint32_t row, bool limited,
                      const struct snap_promise *last, uint64_t *ret_blocker);
@@ -40,8 +40,8 @@ int64_t promise_make(struct promises *ps, uint32_t row, bool limited,
 void promise_made(const struct promises *ps, const struct arena_list **ret,
                   const struct arena_list **ret_node);
 
-/* Let no later job use a node that this job could use: no job of the queue or,
- * with SNAP_NONE, no job at all. */
+/* Forbid later jobs of the queue (SNAP_NONE: of all queues) to use any node
+ * that this job could use. */
 void promise_bar(struct promises *ps, uint32_t queue, uint32_t req,
                  uint64_t job);
 

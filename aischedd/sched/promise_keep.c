@@ -82,8 +82,8 @@ static uint32_t choose_last(const struct promise_seek *sk,
 	return used;
 }
 
-/* Order by what it costs to use the node: those that need not be asked for
- * first. */
+/* Order: nodes that must be asked for come last; among equals, nodes with more
+ * room come first. */
 static int by_cost(const void *a, const void *b)
 {
 	const struct promise_room *x = a, *y = b;
@@ -91,8 +91,8 @@ static int by_cost(const void *a, const void *b)
 	return x->extra != y->extra ? x->extra - y->extra : by_room(a, b);
 }
 
-/* Drop nodes that would have to be asked for, except as many as the job needs.
- * Returns how many nodes stay in the list. */
+/* Among the nodes that would have to be asked for, keep only as many as the job
+ * needs. Returns how many nodes stay in the list. */
 static uint32_t drop_extra(struct promise_seek *sk, struct promise_room *room,
                            uint32_t n)
 {
@@ -102,7 +102,8 @@ static uint32_t drop_extra(struct promise_seek *sk, struct promise_room *room,
 	uint32_t used = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		/* A promised job uses a watched node already. */
+		/* A watched node is asked for anyway, for the job to which it
+		 * is promised. */
 		room[i].extra = s->node.coming[room[i].node] == NODE_OFF &&
 		                !sk->sr->p->watched[room[i].node];
 		any |= room[i].extra;

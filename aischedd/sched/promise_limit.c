@@ -10,8 +10,7 @@
  * them delays the start. It gives up after this many times. */
 enum { ROUNDS = 32 };
 
-/* The number of recent changes of a limit above which they are merged into the
- * summed ones. */
+/* sort_changes() empties limit.recent if it has more than this many entries. */
 enum { RECENT = 256 };
 
 struct change {

@@ -94,16 +94,16 @@ void *promise_start_reserve(struct promise_seeker *sr,
 struct promise_seeker *promise_start_new(struct place *place,
                                          struct future *future);
 
-/* Returns when a job of this request that is placed now ends: at `until` or, if
- * that is SNAP_NEVER, at the end of the reservation that it names. */
+/* Returns the end of a job that starts now: `until` or, if that is SNAP_NEVER,
+ * the end of the reservation that the request names. */
 int64_t promise_start_ends_by(const struct snap *s, uint32_t req,
                               int64_t until);
 
 /* Returns when the job ends if it starts at this time. */
 int64_t promise_start_end_at(const struct promise_seek *sk, int64_t at);
 
-/* Whether the nodes counted in sk->with that have the most room, as many as the
- * job needs exactly, can hold all tasks. */
+/* Whether all tasks fit on sk->nodes of the nodes counted in sk->with, if those
+ * with the most room are used. */
 bool promise_start_suffices(const struct promise_seek *sk);
 
 /* Search all nodes. The last of sk->best is at the time at which the job can

@@ -68,8 +68,8 @@ static void say_lack(struct pass *p, uint32_t row,
 		                         .domain = lack->domain };
 }
 
-/* Called if the row's next job would fit with nodes on which nothing starts
- * yet. */
+/* Called after a trial that placed the row's next job on some nodes of
+ * TREE_LATE, where nothing starts before retry_at. */
 static void say_late(struct pass *p, uint32_t row)
 {
 	const struct place *place = p->place;
@@ -153,8 +153,8 @@ static void note_pool(struct pass *p, uint32_t row)
 	p->promised_in[s->node.pool[node]] = 1;
 }
 
-/* Say in the verdict of a row that is promised a start whether nodes must come
- * for that. */
+/* Called after the row's next job was promised a start. If some of its nodes
+ * are not there yet, say in the verdict that the job waits for them. */
 static void say_coming(struct pass *p, uint32_t row)
 {
 	const struct snap *s = p->snap;

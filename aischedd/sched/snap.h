@@ -178,8 +178,8 @@ struct snap_licenses {
  * tasks_per_node  0: as many as fit
  * gpus            per task
  * gpu_type        word, SNAP_NONE: any
- * profile         of the partition that each task gets (libcommon/mig.h); gpus
- *                 is its part of a GPU. 0: none
+ * profile         of the partition that each task gets (libcommon/mig.h); 0: no
+ *                 partition. With a partition, gpus is its part of one GPU
  * pools           bit i: pool i
  * exclusive       1: no other job on its nodes; free and used amounts count
  *                 only its request
@@ -268,8 +268,8 @@ struct snap_pend {
 	uint32_t n;
 	const uint8_t *judged; /* enum judged */
 	const uint32_t *req, *queue, *user;
-	const int64_t *priority; /* that of its class plus its own minus nice;
-	                            the highest goes first */
+	const int64_t *priority; /* the job's own priority plus that of its
+	                            class, minus nice; the highest goes first */
 	const uint32_t *member_first;
 	/* If the row is a suspended job that is to resume: the index of its
 	 * run, which keeps memory and GPUs and needs CPUs again on the same

@@ -13,7 +13,8 @@
  * or limited. */
 enum {
 	WHAT_NODE = RES_N, /* one more node, or one without other jobs */
-	WHAT_DEVICES,      /* whole CPUs; NeverFits: everything on one node */
+	/* whole CPUs; in NeverFits: all that a task needs, on one node */
+	WHAT_DEVICES,
 	/* nothing is short, but what is free is kept for other jobs */
 	WHAT_KEPT,
 	WHAT_FEATURES, /* a node that the job may use at all, of any size */
@@ -21,7 +22,7 @@ enum {
 	WHAT_LICENSES,
 	WHAT_PART_OF_GPU, /* a number of GPUs above 1 that is not whole */
 	WHAT_JOBS,        /* a limit on the number of jobs */
-	WHAT_NUMA,        /* everything on one NUMA node */
+	WHAT_NUMA,        /* all that a task needs, on one NUMA node */
 	WHAT_COUNTS,      /* nodes that the constraint counts */
 	WHAT_DOMAIN,      /* one domain of the level that the job needs */
 	WHAT_SLOT,        /* one more task on the node */
@@ -64,7 +65,7 @@ struct verdict {
 	bool kept;
 	uint32_t name; /* node, queue, pool, licence or reservation that
 	                * the sentence names, or SNAP_NONE */
-	int what;      /* enum resource or WHAT_*: short or limited */
+	int what;      /* what is short or limited: enum resource or WHAT_* */
 	union {
 		/* Resources, Fragmentation, GangPartial, Topology,
 		 * NumaAlignment, LinkAlignment, Partition, NodeDown; and
@@ -116,8 +117,8 @@ struct verdict {
 		enum resv_fault resv; /* Reservation */
 		int64_t retry_at;     /* StartFailed: time of the next try */
 		uint32_t held; /* Preempting: tasks for which nodes are held */
-		/* NodesComing: for how many nodes it waits, with `name`; 0: it
-		 * is not known when it can start */
+		/* NodesComing: for how many nodes the job waits, including node
+		 * `name`; 0: it is not known when the job can start */
 		uint32_t ncoming;
 	};
 };

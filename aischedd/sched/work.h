@@ -33,7 +33,7 @@ struct work {
 	int64_t *slot;   /* how many more tasks the node takes; may be < 0 */
 	int64_t *gpu;    /* free thousandths of all devices together */
 	int64_t *whole;  /* devices wholly free */
-	int64_t *idle;   /* CPUs of its slice wholly free */
+	int64_t *idle;   /* CPUs wholly free; 0 if CPUs are only counted */
 	int64_t *tasks;  /* tasks there */
 	int64_t *sealed; /* tasks of exclusive jobs there */
 

@@ -88,12 +88,12 @@ struct section {
 extern const struct section snap_section[NSECTIONS];
 
 /*
- * Amounts that would be free if only the jobs of the snapshot used something.
- * The text gives a free amount only if it differs from this one.
+ * Amounts that would be free if nothing but the jobs of the snapshot used any.
+ * The text gives a free amount only if it differs from the one here.
  */
 struct snap_free {
 	int64_t *cpu, *mem, *tmp, *slot; /* by node */
-	uint16_t *gpu, *thread;          /* by device, by CPU of a slice */
+	uint16_t *gpu, *thread;          /* by index in snap.gpu, snap.cpu */
 	int64_t *license;
 };
 
