@@ -120,7 +120,7 @@ void kube_attempt_link(struct kube_attempt *a, struct kube_task *task)
 	TAILQ_REMOVE(&a->kube->pods.loose, task, of_list);
 	TAILQ_INSERT_TAIL(&a->tasks, task, of_list);
 	task->attempt = a;
-	/* pods appear: no Events need to be read about missing ones */
+	/* the Job has pods: do not read Events about missing pods */
 	a->start.why_ms = 0;
 	set_at(a, task);
 	kube_task_count(a->kube, task);

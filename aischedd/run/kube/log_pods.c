@@ -109,8 +109,8 @@ static bool replaces(struct kube_attempt *a, const struct kube_pod *pod)
 	return false;
 }
 
-/* Whether the task failed in its last pod, or was lost with it, and another pod
- * will replace this pod. */
+/* Whether another pod will replace the last pod of a task, because that pod
+ * failed or was lost. */
 static bool awaits_another(struct kube *kube, const struct kube_log_pod *last)
 {
 	const struct kube_owner owner = { last->id.job, last->id.attempt };

@@ -85,7 +85,7 @@ static uint32_t count_of(int64_t n, uint32_t most)
 	return n < 0 ? 0 : n < most ? (uint32_t)n : most;
 }
 
-/* Set what info says about GPUs, for a node that gives them by
+/* Set the members of info for GPUs, if the node gives its GPUs by
  * ResourceClaims. */
 static void put_gpus(struct node_info *info, const struct kube_gpus *gpus)
 {

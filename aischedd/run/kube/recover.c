@@ -179,8 +179,9 @@ static void recover_one(struct kube *kube, const struct kube_asked *ask)
 	a->make.replace = job->replace;
 	a->make.loss = job->loss;
 	a->make.once = job->once;
-	/* If the job goes on without lost tasks, find_slots() may meet a pod
-	 * that replaces a lost one and has not run: trust `started`. */
+	/* If the job goes on without lost tasks, find_slots() may return false
+	 * for a started attempt, because of a pod that replaces a lost one and
+	 * has not run yet: then trust ask->started. */
 	if (!find_slots(a, job->tasks) &&
 	    !(ask->started && a->make.loss.least)) {
 		answer_unknown(kube, id);

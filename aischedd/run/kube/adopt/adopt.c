@@ -191,8 +191,8 @@ void kube_adopt_seen(struct kube_space *space, json_t *obj, bool deleted)
 }
 
 /* When a list begins, mark all Jobs of the namespace. When it ends, Jobs that
- * are still marked are gone. Jobs that no watch has shown are gone when all
- * namespaces have been listed. */
+ * are still marked are gone. A Job that no watch has shown in any namespace is
+ * gone when the Jobs of all namespaces have been listed. */
 void kube_adopt_news(struct kube_space *space, enum kube_news news)
 {
 	struct kube *kube = space->kube;

@@ -53,8 +53,8 @@ struct kube_adoptee {
 	 * Job would be refused, NULL while it is not suspended. taken: those of
 	 * the job's spec; NULL: unknown. */
 	char *asks, *taken;
-	bool changing; /* a change was offered, which is not answered */
-	uint64_t job;  /* 0: it is not a job yet */
+	bool changing; /* a change was offered and is not answered yet */
+	uint64_t job;  /* id of its job; 0: it has no job yet */
 	enum job_state state;
 	bool withdrawn;               /* RUN_WITHDRAWN was sent */
 	unsigned asking[ADOPT_KINDS]; /* ask.c: number of unanswered calls */

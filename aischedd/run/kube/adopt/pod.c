@@ -104,8 +104,8 @@ static struct kube_adopt_slot *free_slot(struct kube_adoptee *j,
 	return NULL;
 }
 
-/* Note in the pod's slot that it has run. If the pod is over, free the slot for
- * the pod that replaces it. */
+/* Note in the pod's slot that the pod has run. If the pod is over, free the
+ * slot for the next pod. */
 static void settle(struct kube_adopt_pod *p)
 {
 	if (p->slot && p->pod.ran)

@@ -17,7 +17,7 @@ struct kube_adopt_pod;
 struct kube_adoptee;
 struct kube_keep;
 
-/* A task of the plan: its node, and the pod that runs it or a replacement. */
+/* A task of the plan: its node, and the pod that runs the task now. */
 struct kube_adopt_slot {
 	char *node;
 	struct kube_adopt_pod *pod; /* NULL: free */
@@ -31,7 +31,7 @@ struct kube_adopt_run {
 	struct kube_adopt_slot *slot;
 	uint32_t nslots;
 	struct kube_amount most; /* what the job requests for each pod */
-	/* the volume claims that it mounts, as in --mount; or NULL */
+	/* the volume claims that the job mounts, as in --mount; or NULL */
 	char *mount;
 	uint32_t refusals; /* argument of kube_claims_look() */
 	char *wait;        /* what its volumes wait for, or NULL */

@@ -350,7 +350,7 @@ static const char *unlisted(const struct kube_space *space)
 }
 
 /* Tell the daemon, once, that it knows all claims of the namespace, or why
- * these cannot be listed. Returns false if neither is known yet. */
+ * these cannot be listed. Returns false while a list is awaited. */
 static bool tell_listed(struct kube_space *space)
 {
 	const char *why = unlisted(space);

@@ -146,8 +146,8 @@ struct kube_curl *kube_curl_new(struct event_base *base, kube_curl_fn *fn,
 	curl_multi_setopt(kc->multi, CURLMOPT_TIMERFUNCTION, want_timer);
 	curl_multi_setopt(kc->multi, CURLMOPT_TIMERDATA, kc);
 	curl_multi_setopt(kc->multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
-	/* The limit includes connections in use, and many calls may follow
-	 * logs. */
+	/* Set a high limit, because it includes connections in use, and many
+	 * calls may follow logs. */
 	curl_multi_setopt(kc->multi, CURLMOPT_MAXCONNECTS, 4096L);
 	return kc;
 }

@@ -201,8 +201,8 @@ static void on_pump(evutil_socket_t fd, short what, void *arg)
 			kube_call_launch(call);
 		}
 	arm(http,
-	    /* `now` must be what may_go() saw: a pause that has ended since
-	     * then would leave the queue without a timer */
+	    /* the same `now` as for may_go(): if a pause has ended since, the
+	     * calls that it held back still need the timer */
 	    now);
 }
 

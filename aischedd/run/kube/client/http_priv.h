@@ -56,8 +56,8 @@ struct kube_http {
 	struct err trouble; /* why calls are held back; code 0: they are not */
 	unsigned failures;  /* failures in a row */
 	int64_t failed_ms;  /* when the last failure was */
-	int64_t closed_until; /* pause after failures */
-	int64_t busy_until;   /* pause that the server asked for */
+	int64_t closed_until; /* end of the pause after failures */
+	int64_t busy_until;   /* end of the pause that the server asked for */
 	uint64_t noise;       /* state of the random numbers */
 };
 

@@ -52,7 +52,8 @@ static void put_text(json_t *obj, const char *key, const char *value)
 }
 
 /* Returns the variable KUBERNETES_EXEC_INFO for the program: an ExecCredential
- * with the version to print and, if c->plugin->wants_cluster, the cluster. */
+ * with the apiVersion that the program is to print and, if wants_cluster is
+ * set, the cluster. */
 static char *exec_info(const struct kube_config *c)
 {
 	json_t *spec = json_pack("{s:b}", "interactive", 0);

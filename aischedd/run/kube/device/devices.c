@@ -261,7 +261,7 @@ static void mark(struct kube *kube)
 		claim->marked = true;
 }
 
-/* Free the claims that are marked or, if `with`, all claims. */
+/* Free the claims that are marked; if `with`, also those that are not. */
 static void drop(struct kube *kube, bool with)
 {
 	struct map *claims = &kube->devices.claims;

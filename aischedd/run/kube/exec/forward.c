@@ -59,7 +59,7 @@ void kube_forward_free_all(struct kube *kube)
 
 /* --- end of the connection ------------------------------------------------ */
 
-/* Set *err from the node's text, which ends with an error of the system. */
+/* Set *err from the text in which the node says why it cannot connect. */
 static void read_error(struct kube_forward *f, struct err *err)
 {
 	buf_addc(&f->said, '\0');

@@ -349,8 +349,8 @@ static json_t *make_job(const struct kube_home *home, const struct run_job *job,
 	if (kube_output_all_files(job))
 		json_object_set_new(pod_notes, KUBE_NOTE_FILES,
 		                    json_string("true"));
-	/* The daemon decides what a failed pod means for the other pods, but
-	 * only the Job controller can replace a pod. */
+	/* With backoffLimitPerIndex the Job controller replaces failed pods,
+	 * but does not end the other pods: that is left to the daemon. */
 	json_object_set_new(
 	    obj, "spec",
 	    json_pack("{s:s, s:i, s:i, s:i, s:s, s:{s:{s:o, s:o}, s:o}}",

@@ -114,9 +114,9 @@ static void add_quoted(struct buf *out, const char *text)
 	buf_addc(out, '\'');
 }
 
-/* Append a part of a pattern, without %t in it, quoted for the shell. expand()
- * gets the part with a '/' in front, as it would put the working directory
- * before a relative path. */
+/* Append a part of a pattern, without %t in it, quoted for the shell. The part
+ * is passed to expand() with a '/' in front, so that expand() does not put the
+ * working directory before it. */
 static void add_piece(struct buf *out, const char *pattern, size_t len,
                       const struct run_job *job)
 {

@@ -135,8 +135,8 @@ struct kube_amount kube_pod_use(const json_t *spec, const char *gpu)
 		init = most(init, with);
 	}
 	run = most(sum(run, stay), init);
-	/* Requests of the pod as a whole replace the sum of its containers.
-	 * Limits of the pod without requests do so only if no container
+	/* A request of the pod as a whole replaces the sum of its containers.
+	 * A limit of the pod without a request replaces it only if no container
 	 * requests anything. */
 	requests = json_object_get(resources, "requests");
 	whole = asked(spec, gpu);

@@ -26,8 +26,8 @@ json_t *kube_object_secret(const struct kube_home *home,
                            const struct run_job *job, int64_t now,
                            char **ret_own);
 
-/* Change the Job so that it uses the shared Secret, and that its pods get the
- * text in `own`. */
+/* Change the Job so that it uses the shared Secret, and passes the text `own`
+ * to its pods. */
 void kube_object_secret_share(json_t *obj, const char *secret, const char *own);
 
 /* Whether this can be the name of a shared Secret of this cluster. */

@@ -92,7 +92,8 @@ bool kube_space_is_known(const struct kube_space *space);
 /* Whether the Jobs of all namespaces have been listed. */
 bool kube_space_all_known(const struct kube *kube);
 
-/* Whether each namespace is known or was refused, and the first is known. */
+/* Whether the Jobs of each namespace have been listed or cannot be listed.
+ * Those of the first namespace must have been listed. */
 bool kube_space_all_tried(const struct kube *kube);
 
 /* Forget namespaces that are no longer configured and have no job of ours. */

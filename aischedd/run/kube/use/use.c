@@ -15,7 +15,7 @@
 enum {
 	FLYING = 32,             /* most requests at a time */
 	PAGE_MAX = 16 * 1048576, /* longest page, in bytes */
-	WAIT_MS = 5000,          /* for one page */
+	WAIT_MS = 5000,          /* limit for getting one page */
 	SLACK_MS = 5000          /* how late an expected sample may be */
 };
 
