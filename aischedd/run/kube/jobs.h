@@ -28,7 +28,7 @@ struct kube_job {
 	/* number of indexes now, and of tasks at the start */
 	uint32_t indexes, tasks;
 	uint32_t replace; /* pods of each index that may fail and be replaced */
-	struct spec_loss loss; /* as kube_jobs_loss() returns it */
+	struct spec_loss loss; /* what happens when its pods are lost */
 	bool once;             /* it has KUBE_NOTE_ONCE */
 	bool marked;           /* the list being read has not shown it yet */
 	/* deleting: it has a deletionTimestamp; removing: we have begun to

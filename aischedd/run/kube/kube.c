@@ -35,7 +35,7 @@ static void on_trouble(const struct err *err, void *arg)
 	struct kube *kube = arg;
 
 	(void)err;
-	if (kube->lease) /* NULL in runner_kube_new() */
+	if (kube->lease) /* NULL while runner_kube_new() runs */
 		kube_trouble_tell(kube);
 }
 

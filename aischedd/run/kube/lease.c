@@ -36,7 +36,7 @@ struct kube_lease {
 	json_t *seen;           /* the Lease as last read, or NULL */
 	int64_t seen_ms;        /* when we last saw a change of its spec */
 	int64_t asked_ms;       /* when the call was sent */
-	int64_t until_ms;       /* we hold the Lease until then */
+	int64_t until_ms;       /* time until which we hold the Lease */
 	bool told;              /* fn was told that we hold it */
 	struct err err;         /* why we do not hold it; code 0: not known */
 };

@@ -149,7 +149,7 @@ static void (*const act[])(struct kube_attempt *a) = {
 	[LIFE_FORGOTTEN] = NULL,
 };
 
-/* --- look at pods, and end --- */
+/* --- look at pods, and end the attempt --- */
 
 /* Save the logs of the pods that are being deleted or, if `all`, of all
  * pods. */
@@ -215,7 +215,7 @@ void kube_life_step(struct kube_attempt *a)
 		meet(a, &look);
 	if (a->start.told && look.bad)
 		a->end.failing =
-		    /* one failed task ends the attempt, as in other runners */
+		    /* end all tasks, as other runners do */
 		    true;
 	if (act[life_of(a)])
 		act[life_of(a)](a);

@@ -216,7 +216,7 @@ struct kube_look kube_look_at(struct kube_attempt *a)
 			lost++;
 			continue;
 		}
-		/* Count a failed pod that the Job controller will replace. */
+		/* A task counts as idle until its failed pod is replaced. */
 		task = kube_attempt_at(a, slot->index);
 		look.idle += task && failed <= a->make.replace &&
 		             kube_task_has_failed(task);

@@ -79,7 +79,7 @@ static void on_task(struct kube *kube, struct kube_pod *pod,
 		kube_attempt_touch(a);
 }
 
-/* --- foreign pods --- */
+/* --- pods of others --- */
 
 static void other_fini(struct other_pod *other)
 {

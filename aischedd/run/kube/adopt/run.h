@@ -33,8 +33,10 @@ struct kube_adopt_run {
 	struct kube_amount most; /* what the job requests for each pod */
 	/* the volume claims that the job mounts, as in --mount; or NULL */
 	char *mount;
-	uint32_t refusals; /* argument of kube_claims_look() */
-	char *wait;        /* what its volumes wait for, or NULL */
+	/* how many times provisioners had failed, before this start, to make
+	 * volumes for the claims; UINT32_MAX: not counted yet */
+	uint32_t refusals;
+	char *wait; /* what its volumes wait for, or NULL */
 	int64_t grace_s;
 	int64_t since_ms; /* when the attempt began */
 	bool on;          /* the watch has reported the Job as not suspended */

@@ -391,7 +391,7 @@ void kube_claims_tell(struct kube *kube)
 	c->at_once = c->at_once && !all;
 }
 
-/* --- the claims of a job that starts -------------------------------------- */
+/* --- look at the claims of a job that starts ------------------------------ */
 
 /* The same as look_one(), for a claim that has no volume yet. */
 static enum kube_claims_state look_unbound(struct kube *kube,

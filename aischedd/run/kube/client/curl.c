@@ -195,7 +195,7 @@ bool kube_curl_is_inside(const struct kube_curl *kc)
 	return kc->inside;
 }
 
-/* --- one transfer --- */
+/* --- set up a transfer --- */
 
 static bool is_loopback(const char *host)
 {

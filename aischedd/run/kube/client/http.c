@@ -20,7 +20,7 @@ enum {
 const struct kube_limits kube_limits_default = {
 	.inflight = 16,
 	.try_ms = 30000,
-	/* short, because renewals of the Lease wait for it, too */
+	/* short, because renewals of the Lease wait for the files, too */
 	.file_ms = 3000,
 	.plugin_ms = 30000,
 	.backoff_ms = 250,

@@ -41,8 +41,9 @@ struct kube_http {
 	/* when to renew the credential, in unix seconds, if it expires */
 	int64_t renew_at;
 	struct kube_plugin_run *run; /* the running plugin; or NULL */
-	uint64_t badge;     /* counts changes of the credentials in use */
-	int64_t doubted_ms; /* when a relayed call last renewed them; or 0 */
+	uint64_t badge; /* counts changes of the credentials in use */
+	/* when a relayed call last renewed the credentials; or 0 */
+	int64_t doubted_ms;
 
 	struct calls waiting[KUBE_NRANKS], resting, flying, ended;
 	size_t nwaiting;

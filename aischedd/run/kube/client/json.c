@@ -8,7 +8,7 @@
 #include "libcommon/parse.h"
 #include "libcommon/rfc3339.h"
 
-/* --- quantities --- */
+/* --- read quantities --- */
 
 enum { PART_DIGITS = 15, TEN_MAX = 38 };
 
@@ -151,7 +151,7 @@ int kube_whole_of(const json_t *value, int64_t *ret, struct err *err)
 	return quantity(value, 0, ret, err);
 }
 
-/* --- fields --- */
+/* --- read fields --- */
 
 /* Returns the value at the path, or NULL if it is absent or null. */
 static json_t *find(struct kube_reader *r, const char *path)

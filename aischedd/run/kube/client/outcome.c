@@ -10,8 +10,8 @@
 #include "libcommon/clock.h"
 
 enum {
-	MAX_AGAIN = 5, /* most attempts at a call by retry_later() */
-	/* longest wait that an answer can ask for if a node may have sent it */
+	MAX_AGAIN = 5, /* retry_later() gives up a call after this many tries */
+	/* longest wait that the answer to a relayed call can ask for */
 	RELAYED_WAIT_MS = 5000
 };
 

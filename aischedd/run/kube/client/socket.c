@@ -111,8 +111,8 @@ static void end(struct kube_socket *s, const struct err *err)
 	s->ops->end(err, s->arg);
 }
 
-/* The opening call has ended without a WebSocket: the server refused it or
- * could not be reached. */
+/* End the socket, as the opening call has ended without a WebSocket: the server
+ * refused it or could not be reached. */
 static void on_done(const struct kube_answer *answer, void *arg)
 {
 	struct kube_socket *s = arg;

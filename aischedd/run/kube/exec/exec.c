@@ -113,8 +113,8 @@ static void on_end(const struct err *why, void *arg)
 	ops->end(code, code < 0 ? &err : NULL, to);
 }
 
-/* The server has sent the exit status, but does not close the connection: close
- * it. */
+/* Close the connection, as the server has sent the exit status but does not
+ * close it. */
 static void on_linger(evutil_socket_t fd, short what, void *arg)
 {
 	struct kube_exec *e = arg;

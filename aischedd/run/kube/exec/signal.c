@@ -16,8 +16,8 @@
 #include "libcommon/mem.h"
 
 enum {
-	AT_ONCE = 32,     /* signals that are being sent at a time */
-	AT_ONCE_JOB = 8,  /* those of them for one job */
+	AT_ONCE = 32,     /* most signals that are being sent at a time */
+	AT_ONCE_JOB = 8,  /* most of these for one job */
 	LIMIT_MS = 10000, /* how long the shell may take */
 	WAITING = 20000,  /* most signals in the lists: more are refused */
 	SAID_MAX = 200    /* bytes that are kept of the shell's error message */
@@ -34,7 +34,7 @@ struct kube_signal {
 	bool sent;              /* it is in kube_signals.sent */
 	bool refused;           /* too many signals were waiting */
 	struct kube_exec *exec; /* NULL: it waits, or its call has ended */
-	struct event *late;     /* the shell takes too long */
+	struct event *late;     /* timer: the shell takes too long */
 	int64_t session;        /* the session to be signalled; 0: the job */
 	struct buf said;
 };
@@ -142,7 +142,7 @@ static int64_t limit_ms(const struct kube *kube)
 	return kube->signals.limit_ms ? kube->signals.limit_ms : LIMIT_MS;
 }
 
-/* The shell has begun. It reads no input. */
+/* Start the time limit for the shell, which has begun. It reads no input. */
 static void on_drained(void *arg)
 {
 	struct kube_signal *s = arg;

@@ -508,7 +508,7 @@ int kube_foreign_read(json_t *obj, const struct conf_pool *pool,
 	return check_spec(&w, ret, err);
 }
 
-/* --- patches --- */
+/* --- make patches --- */
 
 json_t *kube_foreign_claim(const struct kube_home *home, const char *uid,
                            const char *version, uint64_t job)

@@ -68,7 +68,7 @@ static json_t *resources_of(const struct kube_home *home,
 	}
 	limits = json_copy(list);
 	if (job->spec->mem_node == 0)
-		/* the job gets all memory of its nodes */
+		/* no limit: the job gets all memory of its nodes */
 		json_object_del(limits, "memory");
 	if (home->pool->cpus_unlimited)
 		json_object_del(limits, "cpu");
@@ -276,7 +276,7 @@ struct spec_loss kube_object_job_loss(const struct kube_home *home,
 	struct spec_loss loss = spec_loss(job->spec);
 
 	/* The ResourceClaim of an index cannot be changed to other GPUs, so a
-	 * lost task cannot move to another node: then the attempt ends. */
+	 * lost task cannot move to another node: its loss ends the attempt. */
 	if (home->by_claims && loss.whole)
 		return (struct spec_loss){ 0, 0 };
 	return loss;

@@ -154,7 +154,7 @@ json_t *kube_object_service(const struct kube_home *home,
 	return obj;
 }
 
-/* --- patches --- */
+/* --- make patches --- */
 
 json_t *kube_object_binding(const char *namespace, const char *pod,
                             const char *uid, const char *node)

@@ -58,11 +58,11 @@ struct kube_home {
 	const char *store; /* id of our database */
 	/* seconds after which the daemon gives up a silent node */
 	int64_t node_timeout;
-	bool by_claims; /* the pods of this Job get GPUs by ResourceClaims */
+	bool by_claims; /* the pods of the job get GPUs by ResourceClaims */
 	const char *namespace; /* of the objects */
 };
 
-/* The owner of an object, by its labels and annotations. */
+/* The attempt to which an object belongs, from its labels and annotations. */
 struct kube_owner {
 	uint64_t job;
 	uint32_t attempt;

@@ -101,7 +101,7 @@ bool kube_output_all_files(const struct run_job *job)
 	       (!spec->error || goes_to_file(job, spec->error));
 }
 
-/* --- shell text --- */
+/* --- write shell text --- */
 
 static void add_quoted(struct buf *out, const char *text)
 {

@@ -166,7 +166,7 @@ static int keep_together(const struct term_reader *r, const char *level,
 static int keep_apart(const struct term_reader *r, const char *level,
                       struct err *err)
 {
-	/* how many pods share the disk of a node so far */
+	/* how many pods share the disk of a node, before this changes it */
 	int64_t sharers = spec_tmp_of_node(r->spec, 1);
 
 	if (r->spec->tasks == 1)

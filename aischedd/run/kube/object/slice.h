@@ -1,9 +1,9 @@
 /*
  * slice.h - read a ResourceSlice, in which a driver lists GPUs of a node
  *
- * Pure. A driver lists the devices of a node in pools, and a pool in slices.
- * Only the slices of a pool's highest generation are valid, and only if all of
- * them exist.
+ * Pure. A driver divides the devices of a node into pools, and lists each pool
+ * in slices. Only the slices of a pool's highest generation are valid, and only
+ * if all of them exist.
  */
 #ifndef AISCHEDD_RUN_KUBE_OBJECT_SLICE_H
 #define AISCHEDD_RUN_KUBE_OBJECT_SLICE_H

@@ -132,7 +132,7 @@ bool kube_volume_suits(const json_t *volume, const json_t *claim,
 	       *ret_size >= size_at(claim, "spec.resources.requests");
 }
 
-/* --- nodes --- */
+/* --- match nodes against selectors --- */
 
 /* Returns the value of a label in features ("label=value"); "": it has no
  * value; NULL: there is no such label. */

@@ -22,7 +22,7 @@ enum {
 /* A GPU, or a MIG instance, that a pod has. */
 struct kube_page_gpu {
 	uint64_t key; /* hash of its UUID and the number of its instance */
-	uint64_t pod; /* kube_page_pod() */
+	uint64_t pod; /* key of the pod, from kube_page_pod() */
 	int percent;  /* how busy it is, 0 to 100; -1: not known */
 	bool exact;   /* `percent` is the driver's own figure */
 	int64_t used_mib, free_mib; /* its memory; -1: not known */

@@ -23,7 +23,7 @@ enum {
 struct use_ask {
 	TAILQ_ENTRY(use_ask) of_list;
 	struct kube *kube;
-	CURL *easy; /* NULL: it waits for others to end */
+	CURL *easy; /* NULL: it waits for other requests to end */
 	char *node, *url;
 	size_t got; /* bytes so far */
 	struct kube_page page;
@@ -39,7 +39,7 @@ static int64_t period_ms(const struct kube *kube)
 	return kube->conf->accounting.sample * 1000;
 }
 
-/* --- samples ----------------------------------------------------------- */
+/* --- take samples from pages ------------------------------------------- */
 
 /* Returns how many GPUs the pod has. */
 static uint32_t gpus_of(struct kube_attempt *a, const struct kube_task *task)
@@ -129,7 +129,7 @@ static void take_page(const struct use_ask *ask)
 	}
 }
 
-/* --- requests ---------------------------------------------------------- */
+/* --- get pages from exporters ------------------------------------------ */
 
 static void ask_free(struct use_ask *ask)
 {
