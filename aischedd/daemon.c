@@ -1,4 +1,5 @@
-/* daemon.c - the loop, and the steps of a turn: hear, think, commit, tell */
+/* daemon.c - the loop of the daemon; the four steps of each turn are hear,
+ * think, commit and tell, see daemon.h */
 #include "aischedd/daemon.h"
 
 #include <event2/event.h>

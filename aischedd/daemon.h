@@ -67,8 +67,8 @@ struct pool_runner {
 	bool recovered;
 };
 
-/* A job that was made of a Job in a cluster, and what its owner was
- * last told. */
+/* A job that was made from a Job in a cluster, and the reason that its owner
+ * was last told. */
 struct adoptee {
 	uint64_t job;
 	enum reason told;
@@ -124,9 +124,9 @@ struct daemon {
 	bool full;
 	/* the disk is full, and the last commit failed */
 	bool unwritten;
-	/* Only while unwritten. nstops: how many of the state's effects were
-	 * looked at already; stops and signals among them were carried out.
-	 * retry_ms: when the commit is tried again. */
+	/* Valid only while `unwritten` is set. nstops: how many of the state's
+	 * effects were looked at already; stops and signals among them were
+	 * carried out. retry_ms: when the commit is tried again. */
 	size_t nstops;
 	double retry_ms;
 	struct err full_err;
@@ -156,7 +156,7 @@ struct daemon {
 	 * minute `refused_minute`, counted from the boot */
 	struct map refused;
 	int64_t refused_minute;
-	/* active jobs that were made of Jobs in clusters, by id */
+	/* active jobs that were made from Jobs in clusters, by id */
 	struct map adoptees;
 	/* timer: tell owners of adopted jobs why their jobs wait */
 	struct event *explain;

@@ -1,11 +1,11 @@
 /*
  * mailer.h - send the mails of the outbox
  *
- * The configured mail command is run for each mail, which is its standard
- * input; at most two commands run at a time. A mail is removed from the outbox
- * after its command has succeeded. If the daemon is killed before that, the
- * next one sends the mail again, with the same Message-ID. If the command fails
- * or hangs, it is run again for a day, at growing intervals.
+ * For each mail the configured mail command is run, with the mail as its
+ * standard input; at most two commands run at a time. A mail is removed from
+ * the outbox after its command has succeeded. If the daemon is killed before
+ * that, the next one sends the mail again, with the same Message-ID. If the
+ * command fails or hangs, it is run again for a day, at growing intervals.
  */
 #ifndef AISCHEDD_MAILER_H
 #define AISCHEDD_MAILER_H

@@ -1,4 +1,5 @@
-/* roster.c - entries in order of a number, with copies that share them */
+/* roster.c - lists of entries sorted by a number; a copy of a list shares
+ * the entries */
 #include "libcommon/roster.h"
 
 #include <stdlib.h>

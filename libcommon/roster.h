@@ -1,11 +1,11 @@
 /*
- * roster.h - entries in order of a number, with copies that cost next to
- * nothing
+ * roster.h - lists of entries sorted by a number, which can be copied quickly
  *
  * An entry is a struct that begins with its key, a uint64_t. Entries lie in
  * blocks. A copy shares the blocks of its original, and a shared block is
- * duplicated before it changes. So one thread may read a copy while another
- * changes the original; only the thread that changes it may copy and free.
+ * duplicated before it changes. One thread may therefore read a copy while
+ * another changes the original. Only the thread that changes the original may
+ * copy and free.
  */
 #ifndef LIBCOMMON_ROSTER_H
 #define LIBCOMMON_ROSTER_H

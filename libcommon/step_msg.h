@@ -62,8 +62,11 @@ enum step_flag {
 	STEP_EXACT = 1,      /* gets only the resources that it requests */
 	STEP_OVERLAP = 2,    /* shares resources with other steps */
 	STEP_OVERCOMMIT = 4, /* may have more tasks than CPUs */
-	STEP_PIPE_IN = 8,    /* a pipe for each task in place of srun's */
-	STEP_PIPE_OUT = 16,  /* descriptor; srun gets its other end */
+	/* Give each task a pipe as its stdin, stdout or stderr, and
+	 * send the client the other end; otherwise the tasks get the
+	 * client's descriptor. */
+	STEP_PIPE_IN = 8,
+	STEP_PIPE_OUT = 16,
 	STEP_PIPE_ERR = 32,
 	STEP_PTY = 64,            /* a terminal for task 0 */
 	STEP_APPEND = 128,        /* append to files that the tasks open */

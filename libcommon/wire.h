@@ -1,10 +1,12 @@
 /*
  * wire.h - frames of the protocol between the daemon and its clients
  *
- * On the wire: a head of WIRE_HEAD bytes, then the credential, the JSON and the
- * raw bytes, with the lengths that the head gives. All numbers are big endian.
+ * On the wire: a head of WIRE_HEAD bytes, then the credential, the JSON and
+ * the raw bytes, with the lengths that the head gives. All numbers are big
+ * endian. The head has these fields, by their offsets; (16) and (32) are
+ * numbers of bits:
  *
- *   0 magic "AISC"   4 version (1)  5 kind     6 length of the credential (16)
+ *   0 magic "AISC"   4 version 1    5 kind     6 length of the credential (16)
  *   8 sequence (32)  12 length of the JSON (32)  16 length of raw (32)
  *
  * The server sends the first frame: FRAME_HELLO carries {"cluster", "nonce",
@@ -16,8 +18,8 @@
  * cluster, nonce, sequence, part (0 for requests; for answers the index of the
  * frame) and both bodies with their lengths. So a credential cannot be
  * replayed, on this connection or another, nor be used for another body or for
- * a frame in the other direction. It comes first so that the peer is known
- * before anything large is read.
+ * a frame in the other direction. The credential comes first, so that the peer
+ * is known before anything large is read.
  */
 #ifndef LIBCOMMON_WIRE_H
 #define LIBCOMMON_WIRE_H

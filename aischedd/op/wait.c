@@ -1,4 +1,4 @@
-/* wait.c - answer requests once jobs have ended */
+/* wait.c - answer requests when the jobs that they wait for have ended */
 #include "aischedd/op/wait.h"
 
 #include <stdlib.h>

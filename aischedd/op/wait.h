@@ -1,5 +1,5 @@
 /*
- * wait.h - answer requests once jobs have ended
+ * wait.h - answer requests when the jobs that they wait for have ended
  */
 #ifndef AISCHEDD_OP_WAIT_H
 #define AISCHEDD_OP_WAIT_H

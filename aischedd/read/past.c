@@ -138,7 +138,8 @@ static void done(struct thread_task *task)
 		return;
 	}
 	if (r->past_rows < PAST_ROWS || page_is_full(&r->page)) {
-		/* The query has returned its last row, or the page is full. */
+		/* The query has returned its last row, or the page is full: go
+		 * on with the next id of the request. */
 		r->query.after = NO_TIME;
 		r->wanted_at++;
 	}

@@ -97,7 +97,7 @@ void daemon_free_readings(struct daemon *d);
 void daemon_dump_gone(struct daemon *d, const struct ask *ask);
 void daemon_free_dumps(struct daemon *d);
 
-/* Send the rows written so far. Once most of them have been sent, the listing
+/* Send the rows written so far. When most of them have been sent, the listing
  * waits for its turn to continue. */
 void reading_flush(struct reading *r);
 void reading_free(struct reading *r);

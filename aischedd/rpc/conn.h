@@ -81,7 +81,7 @@ struct frame {
 	TAILQ_ENTRY(frame) next;
 	struct ask *ask;
 	struct frame_head head;
-	/* is making the frame's credential; NULL: the frame is ready */
+	/* work that makes the credential; NULL: the frame is ready */
 	struct cred_work *work;
 	char *cred, *data; /* data: the JSON of a reply, or the raw bytes of a
 	                      part */
@@ -96,7 +96,7 @@ struct ask {
 	/* the credential has arrived, or none is needed */
 	bool has_cred;
 	bool checked;           /* the credential is valid, or none is needed */
-	struct cred_work *work; /* is decoding the credential */
+	struct cred_work *work; /* work that decodes the credential */
 	struct peer *peer;      /* sender; NULL: unknown */
 	unsigned char digest[WIRE_DIGEST];
 	struct frame_hash hash;

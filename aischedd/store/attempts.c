@@ -1,4 +1,5 @@
-/* attempts.c - list ended attempts, read with a connection of its own */
+/* attempts.c - list ended attempts, read over a database connection of
+ * its own */
 #include "aischedd/store/past.h"
 
 static char *sql_of(const struct history_query *q)

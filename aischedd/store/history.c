@@ -1,4 +1,5 @@
-/* history.c - list jobs of the history, read with a connection of its own */
+/* history.c - list jobs of the history, read over a database connection of
+ * its own */
 #include <stdlib.h>
 
 #include "aischedd/state/cluster/ledger.h"

@@ -1,4 +1,4 @@
-/* loss.c - whether the database lacks something that was once committed */
+/* loss.c - find out whether the database lacks earlier commits */
 #include "aischedd/store/loss.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /*
- * loss.h - whether the database lacks something that was once committed
+ * loss.h - find out whether the database lacks earlier commits
  *
  * Each commit has a number, kept in the database and, after the commit, in the
  * file state_dir/commits. A database whose number is below that in the file is

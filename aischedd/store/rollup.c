@@ -1,5 +1,5 @@
-/* rollup.c - write use by hour, day and month, and the spans yet to be booked
- */
+/* rollup.c - write sums of use by hour, day and month, and the spans of time
+ * that are not booked yet */
 #include "aischedd/state/cluster/rollup.h"
 #include "aischedd/store/own.h"
 

@@ -1,4 +1,4 @@
-/* rollup_purge.c - remove old sums of hours */
+/* rollup_purge.c - remove old sums of use by hour */
 #include "aischedd/store/rollup_purge.h"
 
 #include "aischedd/store/own.h"

@@ -1,5 +1,5 @@
 /*
- * rollup_purge.h - remove old sums of hours
+ * rollup_purge.h - remove old sums of use by hour
  *
  * Sums of days and months stay, so whole days are removed. In table meta,
  * `hours_from` is the time (unix seconds) from which the sums of hours are

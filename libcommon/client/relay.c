@@ -174,7 +174,7 @@ static bool tell_size(struct sender *s)
 
 static void send_signals(struct sender *s)
 {
-	bool goes_on = tell_size(s); /* may differ from that in the request */
+	bool goes_on = tell_size(s); /* may have changed since the request */
 	char signo;
 
 	while (goes_on && read(s->r->signals, &signo, 1) == 1) {

@@ -192,13 +192,13 @@ struct conf_scale {
 	const char *name;
 	int pool;             /* index */
 	int64_t max;          /* nodes */
-	int64_t cpus, memory; /* of a node; MiB */
+	int64_t cpus, memory; /* of a node; memory in MiB */
 	int64_t tmp;          /* MiB of disk of a node */
 	int64_t gpus;         /* of a node */
 	const char *gpu_type; /* NULL: none */
 	struct strlist features;
 	const char *topology; /* "z1/b1", or NULL */
-	int64_t delay;        /* s from asking for a node until it is there */
+	int64_t delay;        /* seconds that a node takes to arrive */
 	int64_t idle_for;     /* s: a node idle for longer is given back */
 	int64_t price;        /* of a node for an hour, in millionths */
 	enum scale_by by;

@@ -1,4 +1,4 @@
-/* due.c - which time of recurring work is to run now */
+/* due.c - find the time of a schedule for which recurring work runs now */
 #include "libcommon/cron/due.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * due.h - find the time of recurring work that runs now
+ * due.h - find the time of a schedule for which recurring work runs now
  *
  * A time of the schedule is missed if due_look() is not called within
  * DUE_SLACK_S after it: the daemon was down, the machine slept, or the clock

@@ -298,7 +298,7 @@ int64_t spec_tmp_of_node(const struct spec *spec, int64_t task_mib)
 	if (resolve_tasks(spec, &req, NULL) < 0 ||
 	    resolve_segment(spec, &req, NULL) < 0 ||
 	    resolve_spread(spec, &req, NULL) < 0)
-		return task_mib; /* spec_resolve() will say why */
+		return task_mib; /* spec_resolve() will report the error */
 	return __builtin_mul_overflow(task_mib, tasks_on_node(&req), &mib)
 	           ? INT64_MAX
 	           : mib;

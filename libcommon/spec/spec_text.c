@@ -191,7 +191,8 @@ struct spec_loss spec_loss(const struct spec *spec)
 	struct request req;
 
 	spec_request(spec, 0, &req);
-	/* a script that runs once is lost with its node */
+	/* A job that runs its script once, or has one task, ends with
+	 * the node. */
 	if (spec->launch_script == 1 || req.tasks < 2)
 		return (struct spec_loss){ 0, 0 };
 	/* Tasks are not added to a job that asks for a number of nodes. */
