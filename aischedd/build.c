@@ -44,7 +44,7 @@
 enum {
 	/* most events handled in one turn */
 	MAX_CALLBACKS = 2000,
-	/* soft limit of descriptors to reach */
+	/* soft limit of open descriptors that the daemon tries to get */
 	FILES_WANTED = 4096,
 	/* rows of old hours that are removed at a time */
 	HOURS_SLICE = 2000
@@ -234,7 +234,7 @@ static void watch_clock(struct daemon *d)
 	d->clock_fd =
 	    timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (d->clock_fd < 0)
-		return; /* a clock that was set is noticed within an hour */
+		return; /* the hourly timer notices if the clock was set */
 	d->clock =
 	    event_new(d->base, d->clock_fd, EV_READ | EV_PERSIST, on_clock, d);
 	event_add(d->clock, NULL);

@@ -17,8 +17,8 @@ struct relayed {
 	/* request that is answered when the command ends; NULL: the user has
 	 * disconnected */
 	struct ask *ask;
-	/* request that is answered when there is room for more input; or
-	 * NULL */
+	/* request that is answered when there is room for more input; NULL:
+	 * there is none */
 	struct ask *input;
 	uint64_t number;
 	uid_t uid;

@@ -331,7 +331,8 @@ int web_new(struct web **ret, struct daemon *d, struct err *err)
 	return 0;
 }
 
-/* The socket for the proxy may have descriptors in it (see closer.h). */
+/* Close a listening socket with a closer (closer.h): unread messages in the
+ * socket for the proxy may have descriptors. */
 static void close_listener(int fd)
 {
 	struct closer *closer = closer_new();

@@ -24,7 +24,7 @@
 enum {
 	CONSTRAINT_AND = -1,
 	CONSTRAINT_OR = -2,
-	CONSTRAINT_NOT = -3,           /* follows only a word */
+	CONSTRAINT_NOT = -3,           /* negates the word before it */
 	CONSTRAINT_MAX_COUNTS = 8,     /* counts in one expression */
 	CONSTRAINT_MAX_COUNT = 100000, /* highest count of nodes */
 	CONSTRAINT_MAX_LIST = 8, /* expressions in a list of preferences */
@@ -62,9 +62,9 @@ int constraint_parse(const char *s, constraint_word_fn *word, void *arg,
 
 /*
  * Translate a list of expressions, as in "h100,ib&gen2", to postfix, one after
- * the other; evaluated, they leave one value each on the stack. Counts and []
- * are refused. Fails like constraint_parse(), and with EINVAL if there are more
- * than CONSTRAINT_MAX_LIST expressions.
+ * the other. When the postfix is evaluated, each expression leaves one value on
+ * the stack. Counts and [] are refused. Fails like constraint_parse(), and with
+ * EINVAL if there are more than CONSTRAINT_MAX_LIST expressions.
  */
 int constraint_parse_list(const char *s, constraint_word_fn *word, void *arg,
                           int32_t *ret, size_t cap, size_t *ret_n,

@@ -24,7 +24,7 @@ static int slurp(pid_t pid, const char *name, size_t max, struct buf *ret)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? ESRCH : errno;
-	/* One read() returns the environment of one program, even if the
+	/* Each read() returns bytes of one environment only, even if the
 	 * process calls exec meanwhile. */
 	do {
 		n = read(fd, buf_room(ret, READ_BYTES), READ_BYTES);

@@ -58,16 +58,16 @@ enum reason_kind {
 	                 of its row */
 	REASON_UNASKED, /* the next pass */
 	REASON_ROOM,    /* the end of other jobs: too little is free */
-	REASON_PLACE, /* the end or move of other jobs: enough is free elsewhere
-	               */
+	REASON_PLACE,  /* the end or move of other jobs: enough is free, but not
+	                  where the job fits */
 	REASON_DOMAIN, /* likewise, but within one domain of the topology */
 	REASON_TURN,   /* the start of jobs ahead of it */
 	REASON_LIMIT,  /* the end of jobs that count towards the same limit */
 	REASON_DOWN, /* the return of its nodes or their runner, or the end of a
 	                delay */
 	REASON_OWN, /* something that does not depend on what other jobs hold */
-	REASON_NEVER /* larger nodes or limits: such a job is refused when
-	                submitted */
+	REASON_NEVER /* larger nodes or limits; at submission, such a job is
+	                refused */
 };
 
 /* X(symbol, kind, what `aiq JOB` and the man page say about it) */

@@ -146,9 +146,9 @@ static bool wants_waiting(const struct mass *m, const struct array *array)
 	return job != NULL;
 }
 
-/* Add to the request all records of an array or, if tasks is not empty, those
- * of these tasks. Tasks that have not started are split off as a record of
- * their own. Returns whether any record was found. */
+/* Add to the request the records of an array: all of them or, if `tasks` is not
+ * empty, those with these tasks. Tasks that have not started are split off as a
+ * record of their own. Returns whether any record was found. */
 static bool add_array(struct daemon *d, struct mass *m,
                       const struct array *array, const struct idset *tasks)
 {

@@ -219,7 +219,7 @@ int op_forward(struct daemon *d, struct ask *ask, const struct request_in *in,
 
 enum {
 	TERM_MAX = 64, /* bytes of a terminal type's name (TERM) */
-	NOTED = 1000   /* bytes of a command that the audit log has */
+	NOTED = 1000   /* most bytes of a command in the audit log */
 };
 
 /* Returns the words of the command, which point into the request's raw bytes.

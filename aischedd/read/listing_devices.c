@@ -26,7 +26,8 @@ static void put_bits(struct buf *out, uint64_t bits)
 struct had {
 	uint64_t gpus, gpu_numas, links, cpu_numas;
 	uint32_t ncpus;
-	/* if the tasks share a GPU: thousandths of it that they have */
+	/* the share of a GPU that each task has, in thousandths; 0:
+	 * whole GPUs */
 	uint16_t part;
 };
 

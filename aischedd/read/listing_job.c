@@ -432,8 +432,8 @@ static int64_t longest_of(const struct row_view *v)
 	                      : 1000 * job_elapsed(v->job, v->now);
 }
 
-/* Whether the job has or had whole nodes: only then are the amounts that it got
- * stored in its spec. */
+/* Whether the job has or had whole nodes. The spec of such a job also has the
+ * amounts that the job got. */
 static bool has_nodes(const struct row_view *v)
 {
 	return v->spec.has_mem != SPEC_UNSET && state_of(v) != JOB_PENDING;

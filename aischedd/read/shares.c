@@ -50,8 +50,8 @@ static void add_usages(struct shares *s, const struct state *state)
 	}
 }
 
-/* Copy from the configuration what a reload may change while later
- * slices work. */
+/* Copy from the configuration what a reload may change before later slices
+ * need it. */
 static void add_queues(struct shares *s, const struct state *state)
 {
 	const struct conf *conf = state_conf(state);

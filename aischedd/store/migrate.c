@@ -124,9 +124,9 @@ static const char *const steps[] = {
 	/* Job steps of ended attempts, as their shepherds recorded them. */
 	("CREATE TABLE step (job INTEGER, attempt INTEGER, record BLOB,"
 	 " PRIMARY KEY (job, attempt));"),
-	/* Rollups: use by hour, day and month (levels 0 to 2). Attempts: pieces
-	 * say what they held in which spans of time; null for attempts that
-	 * ended before this version. */
+	/* Rollups: use by hour, day and month (levels 0 to 2). Attempts:
+	 * `pieces` has the amounts held, each with its span of time; null for
+	 * attempts that ended before this version. */
 	"ALTER TABLE attempt ADD COLUMN cost INTEGER;"
 	"ALTER TABLE attempt ADD COLUMN wait_ms INTEGER;"
 	"ALTER TABLE attempt ADD COLUMN pieces TEXT;"

@@ -2,8 +2,8 @@
  * outbox.h - mails that have yet to be sent
  *
  * A mail is written in the commit of the change that it reports, and removed
- * once it was sent. Mails beyond a user's budget for an hour are held, and sent
- * later as one mail.
+ * after it was sent. Mails beyond a user's budget for an hour are held, and
+ * sent later as one mail.
  */
 #ifndef AISCHEDD_STORE_OUTBOX_H
 #define AISCHEDD_STORE_OUTBOX_H
@@ -47,9 +47,9 @@ int outbox_held(struct store *store, struct outbox_letter *letter, size_t most,
 int outbox_hold(struct store *store, uint32_t uid, int64_t until,
                 struct err *err);
 
-/* outbox_sent() removes a letter that was sent; outbox_retry() postpones a
- * letter that could not be sent until `due`. If the letter is held, both do the
- * same to all earlier held letters to the same recipient. */
+/* outbox_sent() removes a letter that was sent; outbox_retry() makes a letter
+ * due again at `due`, because it could not be sent. If the letter is held, both
+ * do the same to all earlier held letters to the same recipient. */
 int outbox_sent(struct store *store, const struct outbox_letter *letter,
                 struct err *err);
 int outbox_retry(struct store *store, const struct outbox_letter *letter,

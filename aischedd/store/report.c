@@ -72,7 +72,7 @@ static void copy_rollup(struct report_copy *to, const struct rollup *r)
 	memcpy(to->rate, r->rate, sizeof(to->rate));
 }
 
-/* Check that a report by hour asks for no hour whose sums were removed. */
+/* Fail if a report by hour includes hours whose sums were removed. */
 static int check_hours(const struct report *r, struct err *err)
 {
 	struct buf text = { 0 };

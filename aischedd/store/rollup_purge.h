@@ -1,10 +1,10 @@
 /*
  * rollup_purge.h - remove old sums of use by hour
  *
- * Sums of days and months stay, so whole days are removed. In table meta,
- * `hours_from` is the time (unix seconds) from which the sums of hours are
- * complete. Use that is reported late may add sums of earlier hours again:
- * nothing reads these, and the next purge removes them.
+ * The hours of a day are removed together, because the sum of the day stays. In
+ * table meta, `hours_from` is the time (unix seconds) from which the sums of
+ * hours are complete. Use that is reported late may add sums of earlier hours
+ * again: nothing reads these, and the next purge removes them.
  */
 #ifndef AISCHEDD_STORE_ROLLUP_PURGE_H
 #define AISCHEDD_STORE_ROLLUP_PURGE_H
@@ -24,9 +24,10 @@ struct zone;
 	" WHERE key = 'hours_from'"
 
 /*
- * Remove about `limit` rows with sums of hours, the oldest hours first and each
- * hour as a whole, of days that ended by `before`. *ret_more: such rows are
- * left. zone: the time zone of days; NULL: UTC. Removes nothing if it fails.
+ * Remove about `limit` rows with sums by hour, of days that ended by
+ * `before`: the oldest hours first, each hour as a whole. *ret_more: whether
+ * other such rows are left. zone: the time zone of days; NULL: UTC. Removes
+ * nothing if it fails.
  */
 int store_purge_hours(struct store *store, const struct zone *zone,
                       int64_t before, size_t limit, bool *ret_more,

@@ -186,7 +186,7 @@ static void send_signals(struct sender *s)
 	}
 }
 
-/* On a terminal, a character means the end of input. */
+/* Send the end of input: for a terminal its VEOF character. */
 static void send_end(struct sender *s)
 {
 	char end = (char)s->r->before.c_cc[VEOF];

@@ -1,4 +1,4 @@
-/* tcp_peer.h - whose process is at the other end of a local TCP connection */
+/* tcp_peer.h - find the user at the other end of a local TCP connection */
 #ifndef LIBCOMMON_CLIENT_TCP_PEER_H
 #define LIBCOMMON_CLIENT_TCP_PEER_H
 

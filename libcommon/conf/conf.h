@@ -166,7 +166,7 @@ struct conf_queue {
 	struct strlist users, operators; /* "name" or "@group"; empty: all */
 	int64_t max_time, default_time, assumed_time; /* s; CONF_NONE: none */
 	int64_t max_jobs, max_jobs_per_user;          /* that run at a time */
-	/* Jobs that have not ended, at a time. */
+	/* Most jobs that have not ended. */
 	int64_t max_submit, max_submit_per_user;
 	int64_t max_gpus_per_user;            /* milli */
 	int64_t max_wait, min_runtime, grace; /* s */
@@ -212,8 +212,8 @@ struct conf_license {
 
 /* Recurring work. */
 struct conf_cron {
-	const char *time_zone;     /* zone of schedules without one; "": that of
-	                              this machine */
+	const char *time_zone;     /* zone of schedules that name none; "": that
+	                              of this machine */
 	int64_t max, max_per_user; /* entries */
 	int64_t max_runs;          /* jobs of one entry that have not ended */
 	int64_t min_period;        /* seconds */
@@ -360,8 +360,8 @@ int conf_queue_without_class(const struct conf *conf, int queue,
 /* Returns the queue of jobs that name none; -1 if such jobs are refused. */
 int conf_default_queue(const struct conf *conf);
 
-/* Returns the default socket path of a daemon of this user, which tools try if
- * none is given. The caller frees it. */
+/* Returns the path of the default socket of a daemon that runs as this user.
+ * Tools try it if no address is given. The caller frees it. */
 char *conf_default_socket(void);
 
 /* Returns the keys as "section.key" ("queue.max_time", "cluster"),

@@ -1,4 +1,5 @@
-/* conf_build.c - build any section of struct conf from the tree of a file */
+/* conf_build.c - build any section of struct conf from the tree that
+ * conf_read() returns */
 #include "libcommon/conf/conf_build.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * conf_build.h - build struct conf from the tree of a file
+ * conf_build.h - build struct conf from the tree that conf_read() returns
  *
  * conf.c builds the top level, classes, pools and licences; conf_nodes.c and
  * conf_queues.c build nodes and queues. Errors of each step have the form

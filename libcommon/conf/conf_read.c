@@ -259,8 +259,8 @@ static void put_back(struct kept *kept)
 {
 	cfg_opt_t *opt = kept->opt;
 
-	/* After an error, libconfuse's option may have an
-	 * incomplete section. */
+	/* After an error, libconfuse's option may still have an incomplete
+	 * section: move it, too. */
 	if (opt->nvalues) {
 		kept->value = GROW(kept->value, kept->n, &kept->cap);
 		kept->value[kept->n++] = opt->values[0];

@@ -11,7 +11,7 @@
 
 #include "libcommon/cron/schedule.h"
 
-/* Seconds after a time within which due_look() must be called, or the time
+/* If due_look() is not called within this many seconds after a time, the time
  * is missed. */
 #define DUE_SLACK_S 60
 

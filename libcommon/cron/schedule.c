@@ -281,8 +281,8 @@ static int64_t local_from(const struct schedule *s, int64_t from,
 
 /* --- instants ---------------------------------------------------------- */
 
-/* Returns the first time in [from, before), or SCHEDULE_NEVER. The zone has one
- * offset in all this span. */
+/* Returns the first time in [from, before), or SCHEDULE_NEVER. The offset of
+ * the zone must not change between the two. */
 static int64_t next_in_stretch(const struct schedule *s,
                                const struct zone *zone, int64_t from,
                                int64_t before)

@@ -52,8 +52,9 @@ int schedule_parse(struct schedule *ret, const char *text, struct err *err);
 int64_t schedule_next(const struct schedule *schedule, const struct zone *zone,
                       int64_t created, int64_t after);
 
-/* Returns the shortest interval, in seconds, between two times of a schedule,
- * if two days in a row match and the clock is not changed on them. */
+/* Returns the shortest interval, in seconds, between two times of a
+ * schedule. Assumes that two days in a row match, and that the clock is not
+ * changed on them. */
 int64_t schedule_period(const struct schedule *schedule);
 
 /*

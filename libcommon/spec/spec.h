@@ -89,7 +89,7 @@
 	I(cron_id)                                                           \
 	I(cron_time)   /* for which time of recurring work it runs */        \
 	I(cron_last)   /* the time of the previous run */                    \
-	I(cron_missed) /* times since then that did not run */               \
+	I(cron_missed) /* times after cron_last that did not run */          \
 	S(links)       /* "strict", "prefer" or "any"; NULL: prefer */       \
 	I(allocation)  /* enum allocation; unset: it has a script */         \
 	I(mail_types)  /* bits of enum mail_type */                          \

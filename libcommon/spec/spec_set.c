@@ -322,7 +322,7 @@ int spec_set_yes(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-/* Scripts made from templates may have an empty value, which means yes. */
+/* An empty value, as in scripts made from templates, means yes. */
 int spec_set_no_requeue(void *ctx, const struct opt *opt, const char *value,
                         struct err *err)
 {

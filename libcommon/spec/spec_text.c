@@ -191,8 +191,8 @@ struct spec_loss spec_loss(const struct spec *spec)
 	struct request req;
 
 	spec_request(spec, 0, &req);
-	/* A job that runs its script once, or has one task, ends with
-	 * the node. */
+	/* A job that runs its script once, or has one task, ends when its
+	 * node fails. */
 	if (spec->launch_script == 1 || req.tasks < 2)
 		return (struct spec_loss){ 0, 0 };
 	/* Tasks are not added to a job that asks for a number of nodes. */
