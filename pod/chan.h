@@ -9,8 +9,9 @@
  *
  * The MAC (HMAC-SHA-256, cut to 16 bytes) covers the number of earlier frames,
  * the length, type and payload. The first frame of each side is empty and
- * proves that it has the key; until then longer frames are refused. Frames are
- * not encrypted: whoever can read the network of the pods can read them.
+ * proves that the side has the key; longer frames that come before it are
+ * refused. Frames are not encrypted: whoever can read the network of the pods
+ * can read them.
  *
  * The functions do no I/O; pod_chan_init() gets random bytes for the nonce.
  */
@@ -71,9 +72,10 @@ void pod_chan_put(struct pod_chan *chan, struct buf *out, uint8_t type,
                   size_t len);
 
 /*
- * Parse the first item in the bytes that the other side sent: its hello (then
- * ret->type is 0) or a frame, which borrows from data. Returns the bytes used;
- * 0 if more are needed; -1 if the sender does not have the key.
+ * Parse the hello or the frame at the beginning of the bytes that the other
+ * side sent. For a hello, ret->type becomes 0; a frame points into data.
+ * Returns the bytes used; 0 if more are needed; -1 if the sender does not have
+ * the key.
  */
 long pod_chan_take(struct pod_chan *chan, const uint8_t *data, size_t len,
                    struct pod_frame *ret);

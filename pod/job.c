@@ -156,7 +156,8 @@ int pod_job_connect(const struct pod_job *job, int64_t pod, struct err *err)
 	char name[POD_NAME_MAX];
 	int port = (int)job->port, fd;
 
-	/* A static program must not load modules of the image's libc. */
+	/* Resolve names from files and DNS only: a static program must not load
+	 * other NSS modules, which are of the image's libc. */
 	__nss_configure_lookup("hosts", "files dns");
 	pod_job_node(job, pod, name);
 	if (job->host) {

@@ -112,7 +112,8 @@ static int srun(int argc, char **argv)
 {
 	static const struct srun_way way = { find, alone };
 
-	/* A static program must not load modules of the image's libc. */
+	/* Look up users in files only: a static program must not load other
+	 * NSS modules, which are of the image's libc. */
 	__nss_configure_lookup("passwd", "files");
 	return srun_run(&way, argc, argv);
 }

@@ -11,7 +11,7 @@
  * such command. */
 int pod_command(const char *name, int argc, char **argv);
 
-/* Copy the program at path to the folder, and link all names to it. */
+/* Copy the program into the folder, and make a link to it for each command. */
 int pod_install(const char *program, const char *folder);
 
 #endif

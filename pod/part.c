@@ -20,8 +20,8 @@ enum {
 	/* time before SIGKILL for processes that are left after all tasks
 	 * have ended */
 	LINGER_MS = 200,
-	/* Maximum number of searches that count processes in the middle of
-	 * an exec. */
+	/* The first LOOKS_MAX searches count processes in the middle of an exec
+	 * as the step's; later ones ignore them. */
 	LOOKS_MAX = 500,
 	STREAMS = 3,
 	INPUT_MAX = 4 << 20

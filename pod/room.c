@@ -76,8 +76,8 @@ int room_ask_read(const struct pod_job *job, const json_t *obj,
 
 /* --- choose pods for tasks ------------------------------------------------ */
 
-/* Returns how many pods the step should use: as many as it requests, or all
- * that it may use, but not more than it has tasks. */
+/* Returns how many pods the step should use: the requested number or, if there
+ * is none, all that the step may use; but one for each task at most. */
 static int64_t pods_wanted(const struct pod_job *job,
                            const struct room_want *ask)
 {

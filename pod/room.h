@@ -40,8 +40,8 @@ struct room_claim {
 	size_t nparts;
 };
 
-/* Read the request of a step into the `ask` of a claim; room_free() frees both.
- * Fails with EINVAL. */
+/* Read the request of a step into *ret, which is the `ask` of a claim: then
+ * room_free() frees its memory, too. Fails with EINVAL. */
 int room_ask_read(const struct pod_job *job, const json_t *obj,
                   struct room_want *ret, struct err *err);
 

@@ -208,7 +208,8 @@ static json_t *choose(const struct scancel *s, struct client *client,
 		if (row)
 			qsort(row, n, sizeof(json_t *), by_state);
 		for (size_t i = 0; row && i < n; i++) {
-			/* Remove the limit of an array's tasks: 12_[0-9%3]. */
+			/* Turn the id of an array with a limit, such as
+			 * 12_[0-9%3], into one without: 12_[0-9]. */
 			char *id = strdup(row_text(row[i], "display_id"));
 			char *limit = id ? strchr(id, '%') : NULL;
 

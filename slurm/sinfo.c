@@ -168,8 +168,8 @@ static bool wants_node(const struct sinfo *s, const json_t *node)
 	        has(s->states, node_state(node, false)));
 }
 
-/* Returns the key of a row, which the caller frees: the values, as text, that
- * nodes must share to be in the same row. */
+/* Returns the values of a node by which rows are formed, as a text that the
+ * caller frees: nodes with equal texts are in the same row of sinfo. */
 static char *key_of(const struct sinfo *s, const struct slurm_format *format,
                     const json_t *row)
 {

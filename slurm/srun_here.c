@@ -128,7 +128,7 @@ static int find(struct srun *s, struct srun_job *ret)
 	return check_nodes(s, ret);
 }
 
-/* --- outside of jobs ------------------------------------------------------ */
+/* --- srun outside of jobs ------------------------------------------------- */
 
 /* Fill in the request for the job that srun makes for its step. Returns the
  * status to exit with, 0 to go on. */

@@ -1,4 +1,4 @@
-/* log_lines.c - read a log of a cluster, which has a time before each line */
+/* log_lines.c - read a log from a cluster, with a time before each line */
 #include "aischedd/run/log_lines.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * log_lines.h - read a log of a cluster, which has a time before each line
+ * log_lines.h - read a log from a cluster, with a time before each line
  *
  * A text without times is an error message of the API, not a log. The times
  * also let reading continue after a broken connection: log_lines_since() says

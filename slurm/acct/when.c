@@ -25,7 +25,7 @@ static char *usual_time(const char *value, int64_t now)
 	else if (digits == 2 && value[2] == '/')
 		sscanf(value, "%2d/%2d%n/%2d%n", &month, &day, &end, &year,
 		       &end);
-	/* A number above 12, as in 2026-11-22, is no month. */
+	/* A "month" above 12 begins a year, as in 2026-11-22: copy that. */
 	if (end && month <= 12 && (!value[end] || value[end] == '-')) {
 		localtime_r(&t, &tm);
 		return xasprintf("%04d-%02d-%02d%s%s",
@@ -49,7 +49,7 @@ int when_parse(const char *value, int64_t now, int64_t *ret, struct err *err)
 		*ret = WHEN_FIRST;
 		rc = 0;
 	}
-	/* A time of day in the future means yesterday's. */
+	/* A time of day that has not come yet today is yesterday's. */
 	if (rc == 0 && *ret > now && strchr(text, ':') && !strchr(text, '-'))
 		*ret -= 24 * 60 * 60;
 	free(text);

@@ -110,7 +110,8 @@ bool attempt_remove(struct attempt *a)
 void attempt_done(struct attempt *a)
 {
 	a->state = ATTEMPT_DONE;
-	/* While the shepherd is connected, it is still cleaning up. */
+	/* Do not remove the attempt while its shepherd is connected, as the
+	 * shepherd is still cleaning up. */
 	if ((!a->stray && !a->forgotten) || a->fd >= 0)
 		return;
 	a->state = ATTEMPT_REMOVED;
@@ -126,7 +127,7 @@ void attempt_tell(struct attempt *a, struct run_event *ev)
 	ev->attempt = a->attempt;
 	if (a->awaited) {
 		a->awaited = false;
-		if (!--l->awaited) /* all are answered, so RUN_SYNCED is due */
+		if (!--l->awaited) /* it was the last one: RUN_SYNCED is due */
 			event_active(l->tick, EV_TIMEOUT, 0);
 	}
 	if (!a->stray)
@@ -239,9 +240,9 @@ static void on_message(struct attempt *a, const char *text, size_t len)
 	json_decref(msg);
 }
 
-/* The connection has ended: if the end of the attempt is not known yet, let
- * the next tick read the record. This is also called if another shepherd owns
- * the attempt. */
+/* The connection has ended: if the end of the attempt is not known yet, let the
+ * next tick read the record. A shepherd also ends the connection if another one
+ * has claimed the attempt. */
 static void on_hang_up(struct attempt *a)
 {
 	attempt_hang_up(a);

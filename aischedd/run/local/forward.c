@@ -28,7 +28,7 @@ struct local_forward {
 	struct run_exec base;
 	TAILQ_ENTRY(local_forward) of_list;
 	struct local *local;
-	int shepherd;             /* connection to it; -1: it has answered */
+	int shepherd;             /* socket to it; -1: after its answer */
 	struct event *answer;     /* the shepherd answers, or is late */
 	struct bufferevent *conn; /* to the job; NULL: not connected yet */
 	bool ends;                /* the user sends nothing more */

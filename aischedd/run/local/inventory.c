@@ -1,4 +1,4 @@
-/* inventory.c - find what this machine has */
+/* inventory.c - find the CPUs, memory and GPUs of this machine */
 #include "aischedd/run/local/inventory.h"
 
 #include <hwloc.h>
@@ -117,7 +117,7 @@ static void find_numa_memory(struct machine *m, hwloc_topology_t topo,
 	m->node.numa_mem = mib;
 }
 
-/* --- the whole machine --- */
+/* --- GPUs, and the whole machine --- */
 
 /* Set number and type of the GPUs. If the configuration gives more GPUs than
  * were found, the others count as GPUs of NUMA node 0. */

@@ -1,5 +1,5 @@
 /*
- * nursery.c - the daemon's side of the nursery
+ * nursery.c - send attempts to the nursery, the process that forks shepherds
  *
  * If systemd runs a user manager for our user, the nursery and all its children
  * are put into a scope that the manager delegates. The scope's cgroup has

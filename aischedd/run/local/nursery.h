@@ -1,5 +1,5 @@
 /*
- * nursery.h - the daemon's side of the nursery
+ * nursery.h - send attempts to the nursery, the process that forks shepherds
  */
 #ifndef AISCHEDD_RUN_LOCAL_NURSERY_H
 #define AISCHEDD_RUN_LOCAL_NURSERY_H

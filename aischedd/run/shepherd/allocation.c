@@ -1,5 +1,4 @@
-/* allocation.c - the variables of an allocation for its client, which is not
- * one of the job's tasks */
+/* allocation.c - the environment that the client of an allocation gets */
 #include "aischedd/run/shepherd/allocation.h"
 
 #include <string.h>
@@ -8,8 +7,8 @@
 #include "aischedd/run/shepherd/vars.h"
 #include "libcommon/mem.h"
 
-/* Variables whose names end like this are not for the client: they identify one
- * process, or mark a process as the job's. */
+/* Variables whose names end like this are not for the client, which is no task
+ * of the job: they identify one task, or mark a process as the job's. */
 static const char *const withheld[] = {
 	"RUN_ID",        "NODEID",
 	"PROCID",        "LOCALID",

@@ -37,8 +37,8 @@ struct mount {
 	const char *point, *root;
 };
 
-/* Replaces \040 and the like, which mountinfo has in place of blanks, with
- * the characters. */
+/* Returns the text with mountinfo's escapes, such as \040 for a blank, replaced
+ * by the characters. */
 static const char *unescape(const char *s, size_t len, struct arena *arena)
 {
 	char *out = arena_alloc(arena, len + 1, 1), *q = out;

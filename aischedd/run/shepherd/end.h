@@ -20,9 +20,9 @@ size_t job_each(struct shepherd *s, proc_fn *fn, void *arg);
 void job_signal(struct shepherd *s, int signo);
 void job_suspend(struct shepherd *s);
 void job_resume(struct shepherd *s);
-/* Write why the job is ended, a line with a word and a sentence, to the job's
- * end_file. Call this before the job gets SIGTERM. If writing fails, there is
- * no file. */
+/* Write a line to the job's end_file: a word and a sentence that say why the
+ * job is ended. Call this before the job gets SIGTERM. If writing fails, there
+ * is no file. */
 void job_note_end(struct shepherd *s, const char *line);
 /* End the job: send SIGCONT and SIGTERM, then SIGKILL after grace seconds. */
 void job_end(struct shepherd *s, int64_t grace);

@@ -10,9 +10,9 @@
 #include "aischedd/run/shepherd/vars.h"
 #include "libcommon/map.h"
 
-/* Whether the submitter's variable is dropped even if we do not set it: a job's
- * own AISCHED_* and SLURM_* variables must not reach jobs that are submitted
- * from within it. */
+/* Whether to drop this variable of the submitter even if we do not set it. A
+ * submitter may run in a job: the AISCHED_* and SLURM_* variables of that job
+ * must not reach the new job. */
 static bool is_stale(const char *var, size_t len)
 {
 	if (strncmp(var, "SLURM", 5) && strncmp(var, "AISCHED", 7))

@@ -23,9 +23,9 @@
 #include "libcommon/mem.h"
 
 #define RUN_ID_LEN 32 /* hexadecimal digits */
-/* A variable that each process of the attempt has in its environment. By
- * it these processes are found if there is no cgroup and the shepherd
- * was killed. */
+/* A variable in the environment of each process of the attempt. If there is no
+ * cgroup and the shepherd was killed, the processes are found by this
+ * variable. */
 #define RUN_ID_VAR "AISCHED_RUN_ID"
 
 struct claim {

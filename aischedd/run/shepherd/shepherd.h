@@ -54,7 +54,7 @@ struct task {
 struct file {
 	char *path;
 	int fd;
-	int say_fd; /* descriptor of the same file that may be O_NONBLOCK */
+	int say_fd; /* descriptor for lines of our own; see open_to_say() */
 };
 
 struct shepherd {

@@ -1,8 +1,9 @@
 /*
  * step_task.c - start the tasks of a step as processes
  *
- * The process that is to become the task reads the request, and opens files as
- * the user: so neither can block or slow down the shepherd.
+ * The process that is to become the task reads the request itself, and opens
+ * files as the user. So a long request or a slow file server does not block the
+ * shepherd.
  */
 #include "aischedd/run/shepherd/step_task.h"
 

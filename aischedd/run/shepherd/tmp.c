@@ -78,7 +78,7 @@ bool tmp_remove(int dirfd, size_t most)
 	return more;
 }
 
-/* --- how much is stored there ---------------------------------------- */
+/* --- how much is stored in the folder -------------------------------- */
 
 static void push(struct tmp_watch *w, int fd)
 {

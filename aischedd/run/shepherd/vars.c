@@ -226,7 +226,7 @@ static bool mem_per_node(const struct env_of *e, struct buf *out)
 {
 	int64_t mib = e->order->job.spec->mem_node;
 
-	/* 0 stands for all memory of the node, as in Slurm */
+	/* 0 stands for all memory of the node: then set no variable */
 	return mib && echo(out, mib);
 }
 
