@@ -13,8 +13,8 @@
 struct step_part;
 
 /* Start the tasks that a POD_LAUNCH frame requests. If that fails, report the
- * reason over the link and return NULL. The caller keeps the link, which must
- * exist longer than the part, even if its connection is lost. */
+ * reason over the link and return NULL. The link belongs to the caller, who
+ * must not free it before part_free(), even if the connection is lost. */
 struct step_part *part_new(const struct pod_job *job, struct pod_link *link,
                            const struct pod_frame *frame);
 void part_free(struct step_part *part);

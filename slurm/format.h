@@ -40,7 +40,8 @@ struct slurm_field {
 	const char *needs;
 	field_value_fn *value;
 	const char *none; /* written if the row has no value */
-	/* bits of the commands that have the field, defined beside the table */
+	/* bits of the commands that have the field, and FIELD_WHOLE; each table
+	 * has bits of its own */
 	unsigned of;
 	int width; /* width in sacct; negative: aligned left */
 };

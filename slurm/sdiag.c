@@ -1,6 +1,5 @@
 /*
- * sdiag.c - statistics of the daemon, in those lines of Slurm's sdiag that
- * apply to it
+ * sdiag.c - statistics of the daemon, printed as Slurm's sdiag does
  *
  * The counters are the daemon's metrics, which are 0 when it starts. One pass
  * of its scheduler does the work of both Slurm's main scheduler and its

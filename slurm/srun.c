@@ -1,4 +1,4 @@
-/* srun.c - run a step in a job, beside the daemon or in a pod */
+/* srun.c - run a step in a job, on the daemon's machine or in a pod */
 #include "slurm/srun.h"
 
 #include <stdio.h>

@@ -10,8 +10,8 @@
 #include "libcommon/err.h"
 
 /*
- * Give each row of a job that has started an array "steps": for each step a
- * copy of the job's row, with the step's values and "step" (its number),
+ * Add an array "steps" to the row of each job that has started. It has for each
+ * step a copy of the job's row, with the step's values and "step" (its number),
  * "step_name" and "step_tasks". The rows need job_id, state and start_time.
  * Fails as client_call() does.
  */

@@ -247,7 +247,7 @@ struct run_job {
 	const char *cluster;
 	int64_t time_limit; /* seconds or TIME_UNLIMITED */
 	int64_t grace;      /* seconds from SIGTERM to SIGKILL */
-	/* Allocation of the whole job. A member that is 0 stands for the
+	/* Allocation of the whole job. Where a member is 0, the job gets the
 	 * sum of what its tasks ask for. */
 	struct request_sum whole;
 	uint32_t ntasks;

@@ -25,7 +25,8 @@ static char *usual_time(const char *value, int64_t now)
 	else if (digits == 2 && value[2] == '/')
 		sscanf(value, "%2d/%2d%n/%2d%n", &month, &day, &end, &year,
 		       &end);
-	/* A "month" above 12 begins a year, as in 2026-11-22: copy that. */
+	/* If the "month" is above 12, the date begins with a year, as in
+	 * 2026-11-22: do not rewrite it. */
 	if (end && month <= 12 && (!value[end] || value[end] == '-')) {
 		localtime_r(&t, &tm);
 		return xasprintf("%04d-%02d-%02d%s%s",

@@ -108,8 +108,7 @@ static void start_sampler(struct shepherd *s)
 
 /* --- samples ------------------------------------------------------------ */
 
-/* Add the last sample to the sums, as if the GPUs were as busy for all of the
- * given ms. */
+/* Add the last sample to the sums, multiplied by the ms for which it counts. */
 static void count(struct gpu_watch *w, int64_t ms)
 {
 	w->percent_ms += w->percent * ms;

@@ -75,7 +75,7 @@ struct job_step {
 	bool stopping, by_time, by_job, recorded;
 	uint16_t port; /* STEP_SEEKS: the port to connect the client to */
 	pid_t seeker;  /* process that connects to the port; 0: none */
-	int64_t start; /* when it started, in Unix seconds */
+	int64_t start; /* start of the step, in Unix seconds */
 	int64_t cpu_us, peak_kib;
 };
 

@@ -1,9 +1,10 @@
 /*
  * shepherd.c - run one attempt of a job
  *
- * The daemon starts the program as aisched-shepherd LOCK WHERE, with LOCK the
- * number of an open file. This first process is the nursery (nursery.h); each
- * child that it forks runs one attempt with the functions below.
+ * The daemon starts the program as aisched-shepherd LOCK WHERE. LOCK is the
+ * number of the open file that has the daemon's lock; WHERE is as in
+ * nursery_serve(). This first process is the nursery (nursery.h); each child
+ * that it forks runs one attempt with the functions below.
  */
 #include "aischedd/run/shepherd/shepherd.h"
 

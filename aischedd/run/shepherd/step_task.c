@@ -72,7 +72,7 @@ static int make_pipe(struct job_step *step, int i, struct ends *e,
 	return 0;
 }
 
-/* Make a terminal for the task. The other side of it is sent to srun. */
+/* Make a terminal: the task gets one side of it, and srun the other. */
 static int make_pty(const struct shepherd *s, struct job_step *step,
                     struct ends *e, struct err *err)
 {

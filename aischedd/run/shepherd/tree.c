@@ -114,7 +114,7 @@ static void remove_below(struct removal *r, int dirfd, const char *name)
 		count(r);
 }
 
-/* Remove an entry of the top folder, after the entry's own contents. */
+/* Remove an entry of the top folder. If it is a folder, empty it first. */
 static void remove_child(struct removal *r, int dirfd, const char *name)
 {
 	enum unlinked result = remove_one(dirfd, name);

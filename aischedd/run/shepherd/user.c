@@ -138,8 +138,8 @@ static int make_tmp(struct shepherd *s, struct err *err)
 	           s->order.tmp_dir, job->job, job->attempt, s->claim.run_id);
 	s->tmpdir = arena_strdup(s->arena, path.data);
 	buf_free(&path);
-	/* The descriptor stays open as long as the shepherd lives, because of
-	 * the lock on the folder. */
+	/* Keep the descriptor open as long as the shepherd lives: it holds the
+	 * lock on the folder. */
 	fd = tmp_make(s->dirfd, s->tmpdir, err);
 	if (fd < 0)
 		return -1;
