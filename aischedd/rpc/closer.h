@@ -2,12 +2,12 @@
  * closer.h - close sockets whose close(2) may never return
  *
  * The last close of a TCP socket that lingers waits until the other end has
- * read everything. A user can send such a socket to the daemon in a message; if
- * nobody reads the message, the kernel closes the socket sent when the daemon
- * closes its connection. This wait does not apply to sockets that the kernel
- * closes because a thread exits. Therefore a thread with a descriptor table of
- * its own keeps all sockets open until the daemon has closed them, and then
- * exits.
+ * read everything. A user can send such a socket to the daemon in a message. If
+ * nobody reads the message, the kernel also closes this socket when the daemon
+ * closes the connection, and that close waits. But the kernel does not wait for
+ * sockets that it closes because a thread exits. Therefore a thread with a
+ * descriptor table of its own keeps all sockets open until the daemon has
+ * closed them, and then exits.
  */
 #ifndef AISCHEDD_RPC_CLOSER_H
 #define AISCHEDD_RPC_CLOSER_H

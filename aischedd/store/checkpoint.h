@@ -1,8 +1,8 @@
 /*
  * checkpoint.h - move SQLite's write-ahead log into the database
  *
- * A thread with a connection of its own does that, so that no turn of the loop
- * waits for it.
+ * A thread does this over a database connection of its own, so that no turn of
+ * the loop waits for it.
  */
 #ifndef AISCHEDD_STORE_CHECKPOINT_H
 #define AISCHEDD_STORE_CHECKPOINT_H

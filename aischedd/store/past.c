@@ -1,4 +1,4 @@
-/* past.c - run a query of the history, with a connection of its own */
+/* past.c - run a query of the history, over a database connection of its own */
 #include "aischedd/store/past.h"
 
 #include <stdlib.h>

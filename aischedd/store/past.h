@@ -1,5 +1,5 @@
 /*
- * past.h - run a query of the history, with a connection of its own
+ * past.h - run a query of the history, over a database connection of its own
  *
  * Parameters of the SQL stand for members of struct history_query: ?1 id, ?2
  * task, ?3 since, ?4 until, ?5 after, ?6 after_id, ?7 after_attempt, ?8 limit,

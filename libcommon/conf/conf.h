@@ -258,7 +258,7 @@ struct conf_accounting {
 	 * of them. */
 	enum charge charge;
 	int64_t sample; /* seconds between samples of how busy jobs' GPUs are */
-	int64_t hours_keep; /* s; how long the sums of hours are kept */
+	int64_t hours_keep; /* s; how long sums of use by hour are kept */
 };
 
 struct conf_topology {
