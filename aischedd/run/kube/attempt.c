@@ -113,7 +113,8 @@ void kube_attempt_free(struct kube_attempt *a)
 
 void kube_attempt_link(struct kube_attempt *a, struct kube_task *task)
 {
-	/* A pod in another namespace may name our Job as its owner, too. */
+	/* Compare the namespaces, too: a pod in another namespace may name our
+	 * Job as its owner. */
 	if (!a->uid || strcmp(task->pod.owner, a->uid) != 0 ||
 	    strcmp(task->pod.namespace, a->space->name) != 0)
 		return;

@@ -108,7 +108,7 @@ static void on_job(struct kube_space *space, json_t *obj, bool deleted)
 	kube_object_name(our_name, kube->home.cluster, owner.job,
 	                 owner.attempt);
 	if (strcmp(name, our_name) != 0)
-		/* a Job of others that has copied our labels and annotations */
+		/* others made this Job, and copied our labels to it */
 		return;
 	shared = kube_object_secret_shared(obj, &kube->home);
 	job = kube_jobs_find(space, name);

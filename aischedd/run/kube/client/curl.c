@@ -129,8 +129,8 @@ struct kube_curl *kube_curl_new(struct event_base *base, kube_curl_fn *fn,
 {
 	struct kube_curl *kc = xcalloc(1, sizeof(*kc));
 
-	/* The server may close a connection while we send: fail with EPIPE
-	 * instead. */
+	/* Let sending to a closed connection fail with EPIPE, instead of
+	 * killing the daemon. */
 	signal(SIGPIPE, SIG_IGN);
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 	kc->base = base;
@@ -267,8 +267,8 @@ void kube_transfer_header(struct kube_transfer *t, const char *header)
 }
 
 /*
- * Set the URL of the request. libcurl looks for the name in the URL in the
- * server's certificate. If the kubeconfig says that the certificate has another
+ * Set the URL of the request. libcurl checks that the server's certificate is
+ * for the name in the URL. If the kubeconfig says that the certificate has another
  * name (tls_name), put tls_name into the URL, and make libcurl connect to the
  * server's real address.
  */

@@ -110,7 +110,7 @@ static int read_context(struct kube_config_loader *l, const char *name)
 	return 0;
 }
 
-/* Free the loader; returns its configuration, or NULL if it failed. */
+/* Free the loader. Returns its configuration if `ok`, else NULL. */
 static struct kube_config *finish(struct kube_config_loader *l, bool ok)
 {
 	for (size_t i = 0; i < l->n; i++)

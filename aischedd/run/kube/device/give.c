@@ -132,8 +132,8 @@ static void ask_claim(struct kube_attempt *a, struct kube_task *task,
 }
 
 /* Make the next call that allocates the plan's devices to a claim, which has no
- * devices yet. Fails the start if another claim has one of the devices. Always
- * returns false, for its caller to return: the pod has no devices yet. */
+ * devices yet. Fails the start if another claim has one of the devices.
+ * Returns false, because the pod has no devices yet. */
 static bool fill(struct kube_attempt *a, struct kube_slot *slot,
                  struct kube_task *task, struct kube_claimed *claim,
                  const struct kube_given *given)
@@ -180,8 +180,8 @@ static bool has_them(const struct kube_claimed *claim,
 	return n == given->n && claim->n == n;
 }
 
-/* Write the claim's name to the status of its pod, unless the pod's template
- * names it. Returns whether the pod names the claim. */
+/* Write the claim's name to the status of its pod, unless the pod's status or
+ * template names the claim already. Returns true if one of them does. */
 static bool map_claim(struct kube_attempt *a, struct kube_task *task,
                       const struct kube_claimed *claim)
 {

@@ -110,7 +110,8 @@ static void await_silence(struct kube_forward *f)
 
 static void on_open(const char *protocol, void *arg)
 {
-	(void)protocol, (void)arg; /* the node may still fail to connect */
+	/* do not accept input yet: the node may still fail to connect */
+	(void)protocol, (void)arg;
 }
 
 /* Skip the port, with which each channel begins. On the data channel the port

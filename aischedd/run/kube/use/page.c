@@ -34,8 +34,8 @@ uint64_t kube_page_pod(const char *namespace, const char *name)
 	return hash_two(namespace, name);
 }
 
-/* Read the value of a label, which begins after its quote, and undo its escapes
- * in place. Returns what follows the second quote, or NULL. */
+/* Read the value of a label, and undo its escapes in place. s: what follows the
+ * opening quote. Returns what follows the closing quote, or NULL. */
 static char *read_value(char *s)
 {
 	char *to = s;
@@ -51,8 +51,8 @@ static char *read_value(char *s)
 	return s + 1;
 }
 
-/* Read labels, which begin after their brace: name="value",… Returns what
- * follows the other brace, or NULL. */
+/* Read labels: name="value",… s: what follows the opening brace. Returns what
+ * follows the closing brace, or NULL. */
 static char *read_labels(char *s, const char *ret[LABELS])
 {
 	while (*s != '}') {
