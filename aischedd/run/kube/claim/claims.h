@@ -4,11 +4,11 @@
  *
  * The watches of PersistentVolumeClaims, PersistentVolumes and StorageClasses
  * report here. Once a tick the daemon is told of each claim whose state has
- * changed. If a claim has no volume because its StorageClass waits for the
- * first consumer, a start writes the node of the plan to the claim as an
- * annotation, which makes the provisioner create the volume for that node; or,
- * if admins make the volumes of that class, it writes the name of a free volume
- * (spare.h). Then the pods are bound.
+ * changed. A claim may have no volume because its StorageClass waits for the
+ * first consumer. Then a start writes the node of the plan to the claim as an
+ * annotation, which makes the provisioner create the volume for that node. If
+ * admins make the volumes of that class, the start instead writes the name of a
+ * free volume to the claim (spare.h). When this is done, the pods are bound.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLAIM_CLAIMS_H
 #define AISCHEDD_RUN_KUBE_CLAIM_CLAIMS_H

@@ -3,7 +3,7 @@
  *
  * Admins make the volumes of such a class, for instance one for each disk of a
  * node. If the class waits for the first consumer, Kubernetes binds no claim to
- * them: that is left to the scheduler, which knows the node.
+ * these volumes by itself: the scheduler must choose one that the node reaches.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLAIM_SPARE_H
 #define AISCHEDD_RUN_KUBE_CLAIM_SPARE_H

@@ -268,9 +268,9 @@ void kube_transfer_header(struct kube_transfer *t, const char *header)
 
 /*
  * Set the URL of the request. libcurl checks that the server's certificate is
- * for the name in the URL. If the kubeconfig says that the certificate has another
- * name (tls_name), put tls_name into the URL, and make libcurl connect to the
- * server's real address.
+ * for the name in the URL. If the kubeconfig says that the certificate has
+ * another name (tls_name), put tls_name into the URL, and make libcurl connect
+ * to the server's real address.
  */
 static void set_server(struct kube_transfer *t, const struct kube_config *c,
                        const char *path)

@@ -3,7 +3,7 @@
  *
  * Uses the portforward call of the API over a WebSocket, one for each
  * connection. The node connects inside the network of the pod, to its loopback
- * address. The call cannot pass on that the user sends nothing more.
+ * address. The call cannot tell the pod that the user sends nothing more.
  */
 #ifndef AISCHEDD_RUN_KUBE_EXEC_FORWARD_H
 #define AISCHEDD_RUN_KUBE_EXEC_FORWARD_H
