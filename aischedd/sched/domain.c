@@ -121,7 +121,7 @@ bool domain_may_grow(const struct snap *s, uint32_t run, uint32_t node)
 	        domain_has(s, domain_of(s, first, need), node));
 }
 
-/* --- spread over domains ------------------------------------------------- */
+/* --- jobs that are spread over domains ----------------------------------- */
 
 struct spread *spread_new(const struct snap *snap, struct match *match,
                           struct arena *arena)

@@ -18,10 +18,10 @@ void evict_rules_begin(struct evictor *e);
 bool evict_rules_allow(const struct evictor *e, uint32_t run);
 
 /*
- * Whether the rules hold, now that it is known for which victims there is
- * another place. A victim of another queue is in another branch of the queue
- * tree, and this branch must be above its share when the victim is taken. Once
- * all victims are gone, the claimant must stay within its own share.
+ * Whether the rules allow the trial. Called when it is known which victims can
+ * move to another place. A victim of another queue is in another branch of the
+ * queue tree, and this branch must be above its share when the victim is taken.
+ * Once all victims are gone, the claimant must stay within its own share.
  */
 bool evict_rules_hold(struct evictor *e);
 

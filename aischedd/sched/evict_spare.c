@@ -171,7 +171,7 @@ static void bring_back(struct sparing *sp, size_t to)
 	}
 }
 
-/* --- take steps back --------------------------------------------------- */
+/* --- undo evictions that are not needed -------------------------------- */
 
 /* Whether the claimant would break a promise on the task's node if the task
  * stayed there. */

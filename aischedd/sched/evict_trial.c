@@ -108,7 +108,7 @@ static void list_tasks(struct evictor *e)
 	e->first[s->node.n] = n;
 }
 
-/* --- levels ------------------------------------------------------------ */
+/* --- use by level of standing ------------------------------------------ */
 
 /* The preemptible runs of each queue are divided into levels by their standing,
  * and the use of each level is counted, also during trials. */

@@ -129,9 +129,9 @@ void evict_trial_list(struct evictor *e);
  * call. */
 void evict_trial_begin(struct evictor *e);
 
-/* Find of which resources `branch`, the run's queue or one above it, uses more
- * than its share if jobs of the run's queue that the run could preempt do not
- * count. Returns them as bits. */
+/* Returns, as bits, the resources of which `branch` (the run's queue or a queue
+ * above it) uses more than its share. The use of jobs that the run could
+ * preempt in its queue is not counted. */
 unsigned evict_trial_above(const struct evictor *e, uint32_t branch,
                            uint32_t run);
 

@@ -24,7 +24,7 @@ static int64_t parts_of(int64_t nfree, int64_t part)
 	return part && nfree > 0 ? nfree / part : 0;
 }
 
-/* --- the room of a part of a node -------------------------------------- */
+/* --- count the tasks that fit on a part of a node ---------------------- */
 
 /* Returns how many fractions or partitions of the requested size fit on a GPU.
  */

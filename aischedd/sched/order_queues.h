@@ -5,10 +5,13 @@
  * served. For each resource for which a child has a quota, its use is divided
  * by its share; the child whose largest ratio is the least is served. A queue
  * whose next claim would take it above its share comes last, unless that claim
- * has waited too long. Ties go to the queue with the higher priority; then to
- * one whose next job has waited too long; then to the one whose largest ratio
- * is the least after its next claim, with the quota instead of the share if the
- * quota is more; then to the one whose next claim goes first (order_compare()).
+ * has waited too long. Ties go, in this order, to the queue
+ *  - with the higher priority;
+ *  - whose next job has waited too long;
+ *  - whose largest ratio after its next claim is the least (a quota above the
+ *    share counts instead of the share);
+ *  - whose next claim goes first (order_compare()).
+ *
  * Instead of shares, a queue without any quota has its limits or, without
  * these, the whole cluster. Shares are computed once; use changes with each job
  * that the pass places.

@@ -162,7 +162,7 @@ void pass_extra(struct pass *p, struct order_elastic *e)
 	place->had[node] = (struct place_had){ own, gpus };
 }
 
-/* --- tasks of each start made adjacent ------------------------------------ */
+/* --- reorder tasks by start ----------------------------------------------- */
 
 /* Append a task and its CPUs to the new arrays. */
 static void lay(struct place *to, const struct place *from, uint32_t task)

@@ -41,8 +41,9 @@ struct place_need {
 	int64_t whole; /* GPUs wholly free */
 	int64_t part;  /* free thousandths of one GPU that is shared */
 	int64_t empty; /* 1: no task may be there */
-	/* How much the free CPUs, counted in GPUs (place_index_worth()), exceed
-	 * the free GPUs, and by how much free GPUs exceed these CPUs. */
+	/* more_cpu: by how much the free CPUs, counted in GPUs
+	 * (place_index_worth()), exceed the free GPUs; more_gpu: by how much
+	 * the free GPUs exceed these CPUs. */
 	int64_t more_cpu, more_gpu;
 };
 

@@ -336,7 +336,7 @@ static void lack_numa(const struct place_trial *t, struct place_lack *ret)
 	ret->sum = best.mem;
 }
 
-/* Whether the job would fit but for its demands for NUMA nodes or links; if so,
+/* Whether the job would fit without its demands for NUMA nodes or links; if so,
  * *ret says which of the two is the reason, and which node comes closest. */
 static bool lacks_alignment(struct place_trial *t, struct place_lack *ret)
 {

@@ -595,7 +595,7 @@ static bool place_upwards(struct place_topology *g)
 	return place_in(g, s->domain.n);
 }
 
-/* --- spread over domains ----------------------------------------------- */
+/* --- jobs that are spread over domains --------------------------------- */
 
 /* Count the parts of the job that fit in each domain. */
 static void count_spread(struct place_topology *g, struct spread *sp)

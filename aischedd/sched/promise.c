@@ -333,7 +333,7 @@ uint64_t promise_blocker(struct promises *ps, uint32_t node, int64_t what)
 	return future_walk_blocker(ps->future, node, what);
 }
 
-/* --- starts ------------------------------------------------------------ */
+/* --- make promises ----------------------------------------------------- */
 
 void promise_made(const struct promises *ps, const struct arena_list **ret,
                   const struct arena_list **ret_node)

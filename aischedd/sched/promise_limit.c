@@ -141,7 +141,7 @@ static bool counts(const struct limit_future *f, const struct demand *d)
 	return f->any && counts_of(f, d->queue, d->firm, d->starts, d->req);
 }
 
-/* --- what a demand counts against --------------------------------------- */
+/* --- limits that a demand counts against -------------------------------- */
 
 static void add_item(struct limit_future *f, struct limit *limit, int64_t need)
 {

@@ -89,7 +89,7 @@ static void say_late(struct pass *p, uint32_t row)
 	pass_wake(p, p->verdict[row].retry_at);
 }
 
-/* --- one claim --------------------------------------------------------- */
+/* --- serve one claim --------------------------------------------------- */
 
 /* Called if the row's next job cannot be promised a start. If the job
  * has waited long enough, or if there is no backfill, let no job behind
@@ -373,8 +373,8 @@ static enum serve_answer serve_resume(struct pass *p, uint32_t row)
 	return promise(p, row);
 }
 
-/* Called if the row's next job waits for a limit. Once it has waited for too
- * long, keep for it what becomes free of the limit. */
+/* Called if the row's next job waits for a limit. Once the job has waited too
+ * long, other jobs get nothing of the limit before it (admit_due_add()). */
 static void hold_limit(struct pass *p, uint32_t row,
                        const struct verdict *limit)
 {

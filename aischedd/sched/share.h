@@ -6,9 +6,10 @@
  * more than it asks for. The rest is divided by weight among siblings, those of
  * the highest priority first, up to what they ask for; what a queue does not
  * need is divided again. Finally shares are rounded down to whole units, and
- * the left-over units go to the largest remainders, ties in file order. (The
- * rules: man aischedd.conf, "Fair share"; the method: Hamilton's apportionment
- * over a water-filling.) Pure; integers only.
+ * the left-over units go to the largest remainders; among equal remainders, to
+ * the queue that comes first in the configuration. (The rules: man
+ * aischedd.conf, "Fair share"; the method: Hamilton's apportionment over a
+ * water-filling.) Pure; integers only.
  */
 #ifndef AISCHEDD_SCHED_SHARE_H
 #define AISCHEDD_SCHED_SHARE_H

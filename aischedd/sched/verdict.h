@@ -123,9 +123,9 @@ struct verdict {
 	};
 };
 
-/* Returns the reason that users see: Reservation if a reservation keeps the
- * node, or if the job would outlast its own one, although v->why is Priority;
- * otherwise v->why. */
+/* Returns the reason that users see. This is Reservation, not Priority, if a
+ * reservation keeps the node or if the job would outlast the reservation that
+ * it names; otherwise v->why. */
 enum reason verdict_reason(const struct verdict *v);
 
 /* Append the reason as a sentence with its numbers. */

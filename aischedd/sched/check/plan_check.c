@@ -241,10 +241,11 @@ static bool has_cpus(const struct check *c, uint32_t req, uint32_t node,
 	return idle >= s->req.cpus[req] / 1000 + (part && !shares);
 }
 
-/* Whether a resumed task wrongly gets CPUs of NUMA nodes other than those that
- * it had, where its memory is. This is allowed if too few CPUs are free there,
- * unless the task demands alignment. Only plans without growth and claims are
- * judged, because these might have taken CPUs before the task did. */
+/* Whether a resumed task wrongly gets CPUs outside its old NUMA nodes, where
+ * its memory is. A task that is bound to its NUMA nodes must not get such CPUs.
+ * Any other task may get them if too few CPUs are free in its old NUMA nodes.
+ * Tasks that are not bound are checked only if the plan has no growth and no
+ * claims, because these may have taken the CPUs first. */
 static bool strays(const struct check *c, uint32_t req,
                    const struct snap_task *had, const struct snap_task *t)
 {
@@ -771,9 +772,9 @@ static bool waits_for_room(const struct verdict *v)
 	       kind == REASON_DOMAIN;
 }
 
-/* Check that no row that waits for resources fits on the nodes without claims.
- * When the row had its turn, at least as much was free there as now, so its job
- * would have started. */
+/* Check that jobs that wait for resources do not fit on the nodes without
+ * claims. When such a job had its turn, at least as much was free there as now,
+ * so the job would have started. */
 static int check_waits(struct check *c)
 {
 	const struct snap *s = c->s;

@@ -330,7 +330,7 @@ static struct future_check future_check_new(const struct audit *a)
 	return f;
 }
 
-/* --- jobs behind a job -------------------------------------------------- */
+/* --- which jobs come after a job in its queue --------------------------- */
 
 /* The waiting job that is being checked. alone: ignore jobs that are certainly
  * behind it in its queue. */

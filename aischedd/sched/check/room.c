@@ -183,7 +183,7 @@ static struct free_room room_then(const struct audit *a)
 	return r;
 }
 
-/* --- packing ----------------------------------------------------------- */
+/* --- pack tasks onto devices ------------------------------------------- */
 
 enum room_answer { NO, MAYBE, YES };
 
@@ -297,7 +297,7 @@ static enum room_answer pack_all(struct packing *p)
 	return pack(p, 0);
 }
 
-/* --- one node ---------------------------------------------------------- */
+/* --- claims on one node ------------------------------------------------ */
 
 /* One task of a claim. */
 struct room_held {
@@ -390,9 +390,9 @@ static bool is_alone(const struct audit *a, const struct free_room *r,
 
 /*
  * Whether a task that is the only claimed one on its node can have the NUMA
- * nodes and links that it demands. Returns NO if it cannot even if memory of
- * unbound tasks is not counted. Returns MAYBE for a run, which may already have
- * GPUs there.
+ * nodes and links that it demands. Returns NO only if the task does not fit
+ * even when the memory of unbound tasks is counted as free. Returns MAYBE for a
+ * run, which may already have GPUs there.
  */
 static enum room_answer is_aligned(const struct audit *a,
                                    const struct free_room *r,

@@ -66,7 +66,7 @@ const struct snap_name *reader_find(const struct snap_reader *r,
 	const struct snap_name *n =
 	    map_find(&r->names, hash_bytes(space, text, strlen(text)));
 
-	/* Names of other name spaces may have the same hash. */
+	/* Skip names of other name spaces that have the same hash. */
 	for (; n; n = n->next) {
 		const char *const *name =
 		    (const char *const *)r->name[space].data;
