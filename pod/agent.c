@@ -49,8 +49,8 @@ struct agent_conn {
 	struct step_part *part;
 	struct room_claim *claim;
 	char *name;    /* of the step that srun requests; NULL: none yet */
-	json_t *begin; /* line of the record for the begin of the step; NULL:
-	                  the step has no resources yet */
+	json_t *begin; /* line of the record that says that the step began;
+	                  NULL: the step has no resources yet */
 	bool waits_told;
 };
 

@@ -184,8 +184,8 @@ VALUE(v_exit_code)
 	buf_i64(out, code > 0 ? code : 0);
 }
 
-/* Print the seconds from the job's submission until its start. If it has not
- * started, count until its end, or until now. */
+/* Print how many seconds the job was pending: from its submission until its
+ * start or, if it never started, until its end; if it is pending, until now. */
 VALUE(v_pending)
 {
 	int64_t until = row_int(row, "start_time");
@@ -273,8 +273,9 @@ VALUE(v_name)
 	                              : row_text(row, "name"));
 }
 
-/* Returns the uid of the user who cancelled the job. If nobody did, returns
- * that of its owner, or ROW_NONE if --kill-on-invalid-dep ended it. */
+/* Returns the uid of the user who cancelled the job. If no user is recorded,
+ * returns the owner's uid, or ROW_NONE if --kill-on-invalid-dep ended the
+ * job. */
 static int64_t canceller(const json_t *row)
 {
 	const json_t *acts = json_object_get(row, "acts"), *act;

@@ -60,8 +60,8 @@ static int set_limit(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-/* Set a number of GPUs from "2" or "a100:2"; --gres has "gpu" before that, or
- * is "none". The type is ignored. */
+/* Set a number of GPUs from "2" or "a100:2", or for --gres from "gpu:2",
+ * "gpu:a100:2" or "none". The type is ignored. */
 static int set_gpus(void *ctx, const struct opt *opt, const char *value,
                     struct err *err)
 {

@@ -250,8 +250,8 @@ static void obey(struct run *r, json_t *msg, const int *fd, int nfds)
 	}
 }
 
-/* Read one message and act on it. Returns false if none has arrived, or if it
- * was the last. */
+/* Read one message and act on it. Returns false if none has arrived, or if none
+ * need be read after it. */
 static bool hear(struct run *r)
 {
 	int fd[STEP_FDS], nfds;

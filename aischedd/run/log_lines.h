@@ -24,7 +24,7 @@ enum { LOG_STAMP_MAX = 40 };
 enum log_lines_at {
 	AT_STAMP, /* the time before a line */
 	AT_TEXT,
-	/* a line that an earlier answer had already */
+	/* a line that was read in an earlier answer */
 	AT_OLD,
 	/* text without a time, which is not a line of a log */
 	AT_ODD

@@ -477,7 +477,7 @@ struct runner {
 
 /* Configuration of the runner of this machine; borrowed. */
 struct runner_local_conf {
-	/* folder of the attempts: run/JOB.ATTEMPT in it */
+	/* each attempt has the folder run/JOB.ATTEMPT in this folder */
 	const char *state_dir;
 	/* the attempts' temporary folders are made here */
 	const char *tmp_dir;

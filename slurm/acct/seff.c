@@ -1,5 +1,4 @@
-/* seff.c - how much of its allocation a job used, in the lines of Slurm's
- * seff */
+/* seff.c - print how much of its allocation a job used, as Slurm's seff does */
 #include <stdlib.h>
 #include <string.h>
 

@@ -374,8 +374,8 @@ static void round_times(struct sreport *s)
 		s->until = s->since + HOUR;
 }
 
-/* Make the columns of the report, or of Format=, in which names may be
- * shortened: "cl,used%12". */
+/* Make the columns that Format= names or, without it, those of the report.
+ * Names may be shortened: "cl,used%12". */
 static int make_columns(struct sreport *s, const struct known_report *r)
 {
 	char *usual = xasprintf("%s%s", r->format,

@@ -245,7 +245,8 @@ static int do_version(struct scontrol *s, char **words)
 	return EXIT_SUCCESS;
 }
 
-/* row NULL: there is no such job. */
+/* Print whether the job runs, as scontrol wait_job does. row NULL: there is no
+ * such job. */
 static int tell_job(const char *id, const json_t *row)
 {
 	if (!row) {

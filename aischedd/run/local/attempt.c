@@ -275,7 +275,7 @@ void attempt_send(struct attempt *a, json_t *msg)
 
 	if (a->fd >= 0 && text &&
 	    send(a->fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
-		/* the reader will notice that the connection has ended */
+		/* on_readable() will notice if the connection has ended */
 	}
 	free(text);
 	json_decref(msg);

@@ -81,7 +81,7 @@ struct attempt {
 	/* number of the scan that looks for its processes */
 	uint32_t scan;
 	size_t left; /* processes that this scan has found so far */
-	/* when it began to die, in Unix seconds */
+	/* when it became ATTEMPT_DYING, in Unix seconds */
 	int64_t dying_since;
 	uint32_t slices; /* calls of attempt_remove() so far */
 	/* why it could not be started */

@@ -15,7 +15,7 @@
 #include "libcommon/clock.h"
 
 enum {
-	/* A sample counts for at most two sampling periods and this time. */
+	/* A sample counts for at most two sampling periods plus this time. */
 	SLACK_MS = 5000,
 	/* a sampler that ended is replaced after this number of sampling
 	 * periods */

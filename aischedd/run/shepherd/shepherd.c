@@ -116,9 +116,9 @@ static void do_stop(struct shepherd *s, const char *why, const char *end,
 	job_end(s, grace);
 }
 
-/* Send a signal to the job's processes in this scope. While steps run, a signal
- * for the job is sent only to the steps: it would kill the shell that waits for
- * the steps. */
+/* Send a signal to the job's processes in this scope. While steps run, send a
+ * signal for the job only to the steps, so that the shell that waits for them
+ * is not killed. */
 static void do_signal(struct shepherd *s, int signo, enum signal_scope scope)
 {
 	if (order_is_allocation(&s->order) && signo == SIGKILL &&

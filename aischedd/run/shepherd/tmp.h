@@ -33,7 +33,7 @@ bool tmp_remove(int dirfd, size_t most);
  * more than a small part of a CPU. It follows no link and enters no other file
  * system: one that the user has mounted there may not answer. Not counted are
  * deleted files that are still open, and folders deeper than TMP_WATCH_DEPTH.
- * A file with several links counts once in all.
+ * A file with several links counts only once.
  */
 enum { TMP_WATCH_DEPTH = 64 };
 
