@@ -47,11 +47,11 @@ static inline int64_t order_standing_of_run(const struct snap *s, uint32_t run)
 }
 
 /*
- * A job that starts because it is overdue (order_score.h) keeps its place in
- * its queue until it has run for as long as jobs may wait there (max_wait or
- * hold_after): otherwise the jobs of higher standing that it overtook would
- * preempt it at once. Returns the end of that time; 0 if the run was not
- * overdue when it started.
+ * A job that starts because it is overdue (order_score.h) cannot be preempted
+ * by jobs of its queue until it has run for as long as jobs may wait there
+ * (max_wait or hold_after): otherwise the jobs of higher standing that it
+ * overtook would preempt it at once. Returns the end of that time; 0 if the run
+ * was not overdue when it started.
  */
 int64_t order_kept_until(const struct snap *snap, uint32_t run);
 

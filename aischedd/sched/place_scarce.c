@@ -17,8 +17,8 @@ struct seekers {
 enum {
 	KINDS = 64, /* if there are more kinds, place_scarce_new() returns
 	               NULL */
-	/* further groups of jobs (struct seekers) are not listed: they are
-	 * assumed to add the same pressure to all kinds */
+	/* at most this many groups of jobs (struct seekers) are listed; all
+	 * others are assumed to add the same pressure to all kinds */
 	SEEKERS = 64,
 	SLOTS = 4 * SEEKERS
 };

@@ -601,8 +601,9 @@ uint64_t limit_future_blocker(struct limit_future *f, const struct demand *d,
 	return job;
 }
 
-/* Returns the first promised start, from `from` until before `until`, at which
- * less than `need` of the limit is left; NULL if there is none. */
+/* Among the promised starts at `from` or later, but before `until`, returns the
+ * first at which less than `need` of the limit is left; NULL if there is none.
+ */
 static const struct point *first_lack(const struct limit *l, int64_t need,
                                       int64_t from, int64_t until)
 {

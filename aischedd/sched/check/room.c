@@ -188,8 +188,8 @@ static struct free_room room_then(const struct audit *a)
 enum room_answer { NO, MAYBE, YES };
 
 /* The share of one GPU or CPU that a task needs. size: thousandths, 1000 for
- * the whole device; type: GPU type, or SNAP_NONE for any; profile: that of a
- * partition, or 0. */
+ * the whole device; type: GPU type, or SNAP_NONE for any; profile: MIG profile
+ * of a partition, or 0 for none. */
 struct item {
 	int64_t size;
 	uint32_t type;

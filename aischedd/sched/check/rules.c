@@ -442,8 +442,8 @@ static int check_preempt(const struct audit *a, const struct eviction *e,
 	return 0;
 }
 
-/* Add up what jobs of the run's queue use that the run could preempt. Returns
- * whether there are any. */
+/* Add to ret what is used by those jobs of the run's queue that the run could
+ * preempt. Returns whether there are such jobs. */
 static bool add_lower(const struct snap *s, uint32_t run, int64_t ret[RES_N])
 {
 	int64_t standing = check_standing_of_run(s, run), amount[RES_N];
@@ -462,9 +462,9 @@ static bool add_lower(const struct snap *s, uint32_t run, int64_t ret[RES_N])
 	return any;
 }
 
-/* Check that the loser, the run's queue or one above it, uses more than its
- * share of something that the run loses, even without the jobs of the run's
- * queue that the run could preempt. */
+/* Check that `loser` (the run's queue or one above it) uses more than its share
+ * of some resource that the run loses. The use of jobs that the run could
+ * preempt in its queue is not counted. */
 static int check_lower(const struct audit *a, const struct eviction *e,
                        uint32_t loser, const int64_t loses[RES_N])
 {
