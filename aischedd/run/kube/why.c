@@ -14,6 +14,8 @@
 enum {
 	/* time in which the pods of a new Job normally appear */
 	FIRST_MS = 3000,
+	/* when to read Events again if they did not say why there are no
+	 * pods */
 	NEXT_MS = 15000
 };
 

@@ -134,8 +134,8 @@ static char *marks_of(const struct kube_adoptee *j, json_t *obj)
 	return buf_take(&text);
 }
 
-/* Whether the suspended Job may request something else than when its job was
- * made. False if the job has ended. */
+/* Whether the suspended Job's request may have changed since its job was made.
+ * False if the job has ended. */
 static bool is_changed(const struct kube_adoptee *j)
 {
 	return j->job && j->asks && !job_state_is_final(j->state) &&

@@ -301,7 +301,7 @@ static void set_method(struct kube_call *call)
 	type = xasprintf("Content-Type: %s", methods[call->method].type);
 	kube_transfer_header(t, type);
 	free(type);
-	/* Do not wait for "100 Continue" before a large script. */
+	/* Do not wait for "100 Continue" before sending a large body. */
 	kube_transfer_header(t, "Expect:");
 }
 

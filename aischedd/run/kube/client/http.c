@@ -316,7 +316,7 @@ void kube_http_pause(struct kube_call *call, bool pause)
 	call->paused = pause;
 	if (call->state != CALL_FLYING)
 		return;
-	if (call->silence_ms) /* calls without silence_ms have another timer */
+	if (call->silence_ms) /* leave the timers of other calls alone */
 		kube_call_set_timer(
 		    call, pause ? 0 : clock_boot_ms() + call->silence_ms);
 	if (!pause)

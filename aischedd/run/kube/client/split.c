@@ -118,7 +118,8 @@ static int take_between(struct kube_split *split, char c, struct err *err)
 	return 1;
 }
 
-/* Returns what follows the list that begins at text, or `end`. */
+/* Returns what follows the list that begins at text; `end` if the list does not
+ * end before. */
 static const char *skip_list(const char *text, const char *end)
 {
 	struct kube_split inner = { 0 };

@@ -16,8 +16,8 @@ struct kube;
 
 void kube_shown_news(struct kube *kube, enum kube_news news, json_t *obj);
 
-/* Number devices of a node in the way that a claim's annotation says,
- * "0=POOL/NAME,…". Skip devices that have a number, and numbers in use. */
+/* Give devices of a node the numbers in a claim's annotation, "0=POOL/NAME,…".
+ * Skip devices that have a number, and numbers in use. */
 void kube_shown_seed(struct kube *kube, const char *node, const char *gpus);
 
 /* Make the runner tell the daemon soon about the node that has this pool of

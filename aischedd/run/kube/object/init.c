@@ -74,8 +74,8 @@ void kube_init_script(struct buf *out)
 	           used_script, run_script);
 }
 
-/* Returns what follows `begin` in the last line of text that begins so; NULL:
- * there is no such line. */
+/* Returns what follows `begin` in the last line of text that begins with
+ * `begin`; NULL: there is no such line. */
 static const char *last_line(const char *text, const char *begin)
 {
 	const char *found = NULL;

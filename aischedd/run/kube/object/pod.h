@@ -72,7 +72,7 @@ static inline bool kube_pod_is_over(const struct kube_pod *pod)
  * as an eviction. */
 bool kube_pod_is_lost(const struct kube_pod *pod);
 
-/* Whether the pod ended badly by what its container did. */
+/* Whether the pod ended badly because of its container. */
 static inline bool kube_pod_is_bad(const struct kube_pod *pod)
 {
 	return pod->exit_code || pod->oom || pod->out_of_disk;
