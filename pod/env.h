@@ -11,8 +11,8 @@
 #include "libcommon/step_msg.h"
 #include "pod/layout.h"
 
-/* Append the variable, NAME=value, by which a step's processes in this pod
- * are recognized. */
+/* The variable by which a step's processes in this pod are recognized; the
+ * function appends it as NAME=value. */
 #define POD_STEP_VAR "AISCHED_POD_STEP"
 void pod_env_mark(const struct pod_job *job, const struct pod_layout *layout,
                   struct buf *out);

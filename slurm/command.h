@@ -64,9 +64,9 @@ struct command_line {
 int command_parse(const struct command_line *line, void *ctx, int argc,
                   char **argv);
 
-/* Set options from environment variables only. `special` lists variables with
- * names of their own: the part of the name after the prefix, and the option
- * that it sets, as in { "TIMELIMIT", "time" }. */
+/* An environment variable that is not named after its option: its name without
+ * the prefix, and the option that it sets, as in { "TIMELIMIT", "time" }. The
+ * function sets options from environment variables, these and all others. */
 struct command_variable {
 	const char *name, *option;
 };

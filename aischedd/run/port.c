@@ -41,8 +41,8 @@ struct look {
 	/* n: sockets in all[]; of_user: sockets of the job's user among them */
 	size_t n, of_user;
 	const struct listener *own; /* first listener of the job, or NULL */
-	/* why a listener of the job that was found before cannot be used;
-	 * NULL: there was none */
+	/* why the last listener of the job that must not be used is unfit;
+	 * NULL: none was found */
 	const char *unfit;
 };
 

@@ -1,5 +1,5 @@
 /*
- * local.h - the runner of this machine, for its own files
+ * local.h - what the files of the runner of this machine share
  *
  * ask.c serves requests of the daemon; attempt.c exchanges messages with
  * shepherds; recover.c finds out what became of attempts after a restart of the

@@ -151,8 +151,7 @@ __attribute__((noreturn, format(printf, 2, 3))) static void give_up(
 	_exit(code > 0 && code < 126 ? code : EXIT_LOST);
 }
 
-/* Print an error and exit with the code of a shell that cannot run
- * a command. */
+/* Print an error and exit, as a shell does if it cannot run a command. */
 __attribute__((noreturn)) static void not_run(const char *command)
 {
 	int code = errno;
