@@ -22,9 +22,9 @@ struct domains {
 	 * in none of its kids come first, up to own_end[d]. */
 	const uint32_t *node;
 	const uint32_t *first, *own_end, *end;
-	/* The domains of level l are at[at_first[l]] .. at[at_first[l + 1] -
-	 * 1]; the kids of domain d are kid[kid_first[d]] .. kid[kid_first[d +
-	 * 1] - 1]. */
+	/* The domains of level l are the slice of `at` that begins at
+	 * at_first[l] and ends before at_first[l + 1]. The kids of domain d are
+	 * the slice of `kid` from kid_first[d] to before kid_first[d + 1]. */
 	const uint32_t *at, *at_first;
 	const uint32_t *kid, *kid_first;
 };

@@ -498,9 +498,9 @@ bool fit_empty_holds(struct fit_empty *e, uint32_t row, struct verdict *v)
 	uint32_t req = e->snap->pend.req[row], got, up;
 	uint32_t pool;
 
-	/* A job need not be spread over a domain that is down. So it is also
-	 * accepted if it fits on the nodes that are up, even if it does not fit
-	 * on all nodes. */
+	/* A job need not be spread over a domain that is down. So also accept a
+	 * job that can be spread over the domains that are up, but not over all
+	 * domains. */
 	if (!e->fits[req])
 		e->fits[req] = could_hold(e, req, EVER_ALL, &got) ||
 		               (e->snap->req.spread[req] != LEVEL_NONE &&

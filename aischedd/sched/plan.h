@@ -126,8 +126,8 @@ struct plan {
 const struct plan *sched_plan(const struct snap *snap, struct arena *arena);
 
 /*
- * Check that the row's first job would fit if nothing ran. A job is refused at
- * submission otherwise. Fails with EINVAL and says what would fit at most.
+ * Check that the row's first job would fit if nothing ran; if not, its
+ * submission is refused. Fails with EINVAL and says what would fit at most.
  */
 int sched_could_fit(const struct snap *snap, uint32_t row, struct err *err);
 

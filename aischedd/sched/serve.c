@@ -91,9 +91,9 @@ static void say_late(struct pass *p, uint32_t row)
 
 /* --- serve one claim --------------------------------------------------- */
 
-/* Called if the row's next job cannot be promised a start. If the job
- * has waited long enough, or if there is no backfill, let no job behind
- * it use its nodes. */
+/* Called if the row's next job cannot be promised a start. If the job has
+ * waited long enough, or if there is no backfill, forbid the jobs behind it to
+ * use nodes that it could use (promise_bar()). */
 static enum serve_answer hold_back(struct pass *p, uint32_t row)
 {
 	const struct snap *s = p->snap;

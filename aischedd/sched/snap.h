@@ -420,7 +420,7 @@ static inline int64_t snap_segments(const struct snap *s, uint32_t req,
 	return n - n % s->req.segment[req];
 }
 
-/* Whether the job is one near which jobs with this request are to run. */
+/* Whether jobs with this request are to run near this running job. */
 static inline bool snap_is_beside(const struct snap *s, uint32_t req,
                                   uint64_t job)
 {

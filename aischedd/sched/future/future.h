@@ -28,7 +28,7 @@ enum future_dim {
 /* `whose` is the index of a reservation, if only its users may use a node, or
  * one of these values. */
 #define FUTURE_ANYBODY SNAP_NONE
-/* no user, because a start failed on the node: see retry_at in snap.h */
+/* no user, because nothing may start before the node's retry_at (snap.h) */
 #define FUTURE_NOBODY (SNAP_NONE - 1)
 
 struct future_point {
