@@ -20,6 +20,9 @@
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 #include "libcommon/spec/spec_opt.h"
+#include "libcommon/steps.h"
+
+enum { STEPS_REINDEX = 10 /* steps charged to put a job into its row */ };
 
 /* Returns one more than the points that age (of seven days or more), size and
  * fair share together can add to a job's priority. */
@@ -436,14 +439,20 @@ static void take_dependency(struct change *c, const char *text)
 	deps_begin(c->state, c->job, c->now);
 }
 
+/* A request that names the array calls this for each of its records: only the
+ * first call walks through all of them. */
 static void set_array_limit(struct state *state, struct array *array,
                             uint32_t limit)
 {
+	if (array->limit == limit)
+		return;
 	array->limit = limit;
 	row_limit_array(state, array);
 	state_touch_array(state, array);
-	for (struct job *j = array->first; j; j = j->array_next)
+	for (struct job *j = array->first; j; j = j->array_next) {
 		state_reindex(state, j, j->submit);
+		steps_add(STEPS_REINDEX);
+	}
 }
 
 static void apply(struct change *c)

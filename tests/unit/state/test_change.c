@@ -1,4 +1,5 @@
 /* test_change.c - changes of jobs, nodes, queues and configurations */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "aischedd/state/pass/apply.h"
 #include "aischedd/state/pass/snapshot.h"
 #include "libcommon/parse.h"
+#include "libcommon/steps.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
 
@@ -358,6 +360,32 @@ START_TEST(reload)
 }
 END_TEST
 
+/* Split an array into one record for each task, then set its limit through each
+ * of these records, as a request that names the array does. */
+START_TEST(an_array_limit_is_set_once)
+{
+	enum { TASKS = 200 };
+	struct world w;
+	uint64_t before;
+	char step[64];
+
+	world_with_node(&w, NULL);
+	world_submit(&w, "array=0-199");
+	for (int i = 1; i < TASKS; i++) {
+		snprintf(step, sizeof(step), "split 1 %d", i);
+		PLAY(&w, step);
+	}
+	before = steps_so_far;
+	for (int id = 1; id <= TASKS; id++) {
+		snprintf(step, sizeof(step), "update %d array_limit=3", id);
+		PLAY(&w, step);
+	}
+	ck_assert_uint_ge(steps_so_far - before, TASKS);
+	ck_assert_uint_lt(steps_so_far - before, 50 * TASKS);
+	world_fini(&w);
+}
+END_TEST
+
 SUITE(change)
 {
 	tcase_add_loop_test(tc, change_case, 0, ARRAY_SIZE(cases));
@@ -365,5 +393,6 @@ SUITE(change)
 	tcase_add_test(tc, a_queue_gives_its_manners);
 	tcase_add_test(tc, why_a_node_is_drained_outlives_its_loss);
 	tcase_add_test(tc, a_queue_is_closed_with_all_below);
+	tcase_add_test(tc, an_array_limit_is_set_once);
 	tcase_add_loop_test(tc, reload, 0, ARRAY_SIZE(reloads));
 }
