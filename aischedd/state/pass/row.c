@@ -14,6 +14,7 @@
 #include "aischedd/state/life/evict.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
+#include "libcommon/steps.h"
 #include "libcommon/topology.h"
 
 enum reason state_ineligible(const struct state *state, const struct job *job)
@@ -333,17 +334,19 @@ void row_forget_array(struct state *state, uint64_t array)
 }
 
 /* Insert the job into the row's list, which is in order of ids. Almost always
- * it belongs at the end, or next to the job that was inserted last. */
+ * it belongs at the end, or next to the job that was inserted last. Requests
+ * can name jobs in another order, so the search counts its steps. */
 static void row_insert(struct state *state, struct row *row, struct job *job)
 {
 	struct job *after = row->tail;
 
 	if (after && after->id > job->id && row->hint)
 		after = row->hint;
-	while (after && after->row_next && after->row_next->id < job->id)
-		after = after->row_next;
-	while (after && after->id > job->id)
-		after = after->row_prev;
+	for (; after && after->row_next && after->row_next->id < job->id;
+	     after = after->row_next)
+		steps_add(1);
+	for (; after && after->id > job->id; after = after->row_prev)
+		steps_add(1);
 	job->row = row;
 	job->row_prev = after;
 	job->row_next = after ? after->row_next : row->head;

@@ -386,6 +386,29 @@ START_TEST(an_array_limit_is_set_once)
 }
 END_TEST
 
+/* Release every other job of a row, then the others from both ends in turn, so
+ * that each place is far from the one before. */
+START_TEST(the_way_to_a_place_in_a_row_counts)
+{
+	enum { JOBS = 200, HALF = JOBS / 2 };
+	struct world w;
+	uint64_t before;
+	char step[64];
+
+	world_with_node(&w, NULL);
+	for (int i = 0; i < JOBS; i++)
+		world_submit(&w, i % 2 ? "" : "hold");
+	before = steps_so_far;
+	for (int i = 0; i < HALF; i++) {
+		snprintf(step, sizeof(step), "release %d",
+		         i % 2 ? JOBS - i : i + 1);
+		PLAY(&w, step);
+	}
+	ck_assert_uint_ge(steps_so_far - before, HALF * HALF / 2);
+	world_fini(&w);
+}
+END_TEST
+
 SUITE(change)
 {
 	tcase_add_loop_test(tc, change_case, 0, ARRAY_SIZE(cases));
@@ -394,5 +417,6 @@ SUITE(change)
 	tcase_add_test(tc, why_a_node_is_drained_outlives_its_loss);
 	tcase_add_test(tc, a_queue_is_closed_with_all_below);
 	tcase_add_test(tc, an_array_limit_is_set_once);
+	tcase_add_test(tc, the_way_to_a_place_in_a_row_counts);
 	tcase_add_loop_test(tc, reload, 0, ARRAY_SIZE(reloads));
 }
