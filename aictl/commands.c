@@ -205,12 +205,13 @@ static int run_ping(struct ctl *ctl, int argc, char **argv)
 		ctl_warn(ctl, "%s", why.text);
 		return EXIT_FAILURE;
 	}
-	json_unpack(answer, "{s?s, s?s, s?I}", "version", &version, "cluster",
-	            &cluster, "pid", &pid);
 	if (ctl->json) {
 		json_dumpf(answer, stdout, JSON_COMPACT);
 		putchar('\n');
 	} else {
+		answer_clean(answer);
+		json_unpack(answer, "{s?s, s?s, s?I}", "version", &version,
+		            "cluster", &cluster, "pid", &pid);
 		printf("aischedd %s of cluster %s answers, pid %lld\n", version,
 		       cluster, (long long)pid);
 	}
@@ -222,8 +223,10 @@ static int run_status(struct ctl *ctl, int argc, char **argv)
 	json_t *answer = ctl_ask(ctl, json_pack("{s:s}", "op", "status"));
 
 	(void)argc, (void)argv;
-	if (answer && !ctl->json)
+	if (answer && !ctl->json) {
+		answer_clean(answer);
 		status_print(answer);
+	}
 	return ctl_finish(ctl, answer);
 }
 

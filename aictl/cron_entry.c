@@ -8,6 +8,7 @@
 #include "aictl/cron.h"
 #include "libcommon/buf.h"
 #include "libcommon/client/batch.h"
+#include "libcommon/client/client.h"
 #include "libcommon/client/table.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
@@ -310,6 +311,7 @@ int cron_show(struct ctl *ctl, int argc, char **argv)
 			print_json(row);
 			continue;
 		}
+		answer_clean(row);
 		show_entry(row);
 		json_array_foreach(json_object_get(row, "last_runs"), k, run)
 			show_run(run);

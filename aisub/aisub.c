@@ -10,6 +10,7 @@
 
 #include "aisub/pty.h"
 #include "libcommon/client/batch.h"
+#include "libcommon/client/client.h"
 #include "libcommon/client/follow.h"
 #include "libcommon/client/retry.h"
 #include "libcommon/limits.h"
@@ -265,6 +266,8 @@ static int report(struct retry *retry, const struct submit *submit,
 	json_t *id = json_array_get(json_object_get(answer, "job_ids"), 0);
 	json_t *next = json_object_get(answer, "next");
 
+	answer_clean(submit->json ? json_object_get(answer, "warnings")
+	                          : answer);
 	print_warnings(submit, answer);
 	if (submit->test_only) {
 		if (next)

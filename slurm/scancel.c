@@ -146,12 +146,13 @@ static int by_state(const void *a, const void *b)
 	return runs_x - runs_y;
 }
 
-static bool is_wanted(const struct scancel *s, const json_t *row)
+static bool is_wanted(const struct scancel *s, json_t *row)
 {
 	char answer[16];
 
 	if (!s->interactive)
 		return true;
+	answer_clean(row);
 	printf("Cancel job_id=%s name=%s partition=%s [y/n]? ",
 	       row_text(row, "display_id"), row_text(row, "name"),
 	       row_text(row, "queue"));

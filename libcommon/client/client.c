@@ -17,6 +17,7 @@
 
 #include "libcommon/auth.h"
 #include "libcommon/buf.h"
+#include "libcommon/clean.h"
 #include "libcommon/clock.h"
 #include "libcommon/conf/conf.h"
 #include "libcommon/limits.h"
@@ -539,4 +540,39 @@ json_t *client_call(struct client *client, json_t *req, const void *raw,
 	if (client_send(client, req, raw, raw_len, err) < 0)
 		return NULL;
 	return client_recv(client, part, arg, err);
+}
+
+static void clean_members(json_t *object)
+{
+	json_t *clean = json_object(), *value;
+	const char *key;
+
+	json_object_foreach(object, key, value) {
+		char *copy = xstrdup(key);
+
+		answer_clean(value);
+		copy[text_clean(copy, strlen(copy))] = '\0';
+		json_object_set(clean, copy, value);
+		free(copy);
+	}
+	json_object_clear(object);
+	json_object_update(object, clean);
+	json_decref(clean);
+}
+
+void answer_clean(json_t *answer)
+{
+	json_t *item;
+	size_t i;
+
+	if (json_is_object(answer))
+		clean_members(answer);
+	json_array_foreach(answer, i, item)
+		answer_clean(item);
+	if (json_is_string(answer)) {
+		char *copy = xstrdup(json_string_value(answer));
+
+		json_string_setn(answer, copy, text_clean(copy, strlen(copy)));
+		free(copy);
+	}
 }

@@ -52,6 +52,9 @@ int client_send(struct client *client, json_t *req, const void *raw,
 json_t *client_recv(struct client *client, client_part_fn *part, void *arg,
                     struct err *err);
 
+/* Clean all texts of an answer (see text_clean()), before they are printed. */
+void answer_clean(json_t *answer);
+
 /* Returns the descriptor of the connection, for poll(); it must not
  * be closed. */
 int client_fd(const struct client *client);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libcommon/clean.h"
 #include "libcommon/mem.h"
 #include "slurm/command.h"
 #include "slurm/job.h"
@@ -136,8 +137,11 @@ static int show(const char *id, struct err *err)
 		rc = rows_read(client, req, fields, &rows, NULL, err);
 	if (rc == 0 && !json_array_size(rows))
 		rc = err_set(err, ENOENT, "Job not found.");
-	if (rc == 0)
+	if (rc == 0) {
+		cluster[text_clean(cluster, strlen(cluster))] = '\0';
+		answer_clean(rows);
 		put_job(json_array_get(rows, 0), cluster);
+	}
 	json_decref(rows);
 	json_decref(fields);
 	free(cluster);

@@ -124,6 +124,7 @@ int scontrol_show_reservation(struct scontrol *s, const char *name)
 		        words_of_job(&err));
 		return EXIT_FAILURE;
 	}
+	answer_clean(answer);
 	json_array_foreach(json_object_get(answer, "reservations"), i, row) {
 		if (name && strcmp(name, row_text(row, "name")) != 0)
 			continue;

@@ -108,6 +108,7 @@ int scontrol_show_step(struct scontrol *s, const char *what)
 		        err.code == EINVAL ? WORDS_NO_JOB : words_of_job(&err));
 		status = EXIT_FAILURE;
 	}
+	answer_clean(rows);
 	json_array_foreach(status ? NULL : rows, i, row)
 		if (!job_is_over(row) && row_int(row, "start_time") != ROW_NONE)
 			n += print_steps(s, row, dot ? dot + 1 : "");

@@ -351,6 +351,29 @@ START_TEST(default_socket_must_be_ours_or_roots)
 }
 END_TEST
 
+static const struct {
+	const char *from, *to;
+} answers[] = {
+	{ "{\"version\":\"1\\u001b[2J\",\"pid\":7}",
+	  "{\"version\":\"1?[2J\",\"pid\":7}" },
+	{ "{\"z\":{\"\\u009b31m\":[\"a\\u202eb\",null,true,1.5]},\"a\":\"\\n\"}",
+	  "{\"z\":{\"?31m\":[\"a?b\",null,true,1.5]},\"a\":\"?\"}" },
+	{ "[\"\\r\",{},[],\"caf\\u00e9\"]", "[\"?\",{},[],\"caf\u00e9\"]" },
+};
+
+START_TEST(answers_are_clean_for_a_terminal)
+{
+	json_t *answer = json_loads(answers[_i].from, 0, NULL);
+	char *text;
+
+	answer_clean(answer);
+	text = json_dumps(answer, JSON_COMPACT);
+	ck_assert_str_eq(text, answers[_i].to);
+	free(text);
+	json_decref(answer);
+}
+END_TEST
+
 SUITE(client)
 {
 	tcase_add_checked_fixture(tc, server_set_up, server_tear_down);
@@ -362,6 +385,8 @@ SUITE(client)
 	tcase_add_test(tc, refusal_instead_of_hello_is_not_proven);
 	tcase_add_loop_test(tc, client_does_not_take_any_hello, 0,
 	                    ARRAY_SIZE(hellos));
+	tcase_add_loop_test(tc, answers_are_clean_for_a_terminal, 0,
+	                    ARRAY_SIZE(answers));
 	tcase_add_loop_test(tc, default_socket_must_be_ours_or_roots, 0,
 	                    ARRAY_SIZE(owners));
 }
