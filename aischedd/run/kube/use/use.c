@@ -25,8 +25,8 @@ struct use_ask {
 	struct kube *kube;
 	CURL *easy; /* NULL: it waits for other requests to end */
 	char *node, *url;
-	size_t got; /* bytes so far */
-	struct kube_page page;
+	size_t got;             /* bytes so far */
+	struct kube_page *page; /* NULL while it waits */
 };
 
 static int64_t now_ms(void)
@@ -80,7 +80,6 @@ static void count(struct kube_task *task, int64_t until)
 static void take_sample(struct kube_task *task, const struct kube_page *page,
                         uint64_t pod, int64_t now)
 {
-	struct kube_attempt_use *use = &task->attempt->use;
 	int64_t used = 0, total = 0;
 	uint32_t n = 0, sized = 0, known = 0;
 	int32_t percent = 0;
@@ -101,12 +100,32 @@ static void take_sample(struct kube_task *task, const struct kube_page *page,
 		n = known = sized = 0; /* not exactly the GPUs of the pod */
 	task->use.percent = known ? percent : 0;
 	task->use.known = known;
+	task->use.used_mib = sized == n ? used : 0;
+	task->use.total_mib = sized == n ? total : 0;
 	count(task, now);
-	use->changed |= known > 0;
-	if (sized && sized == n && used > use->sum.mem_mib)
-		use->sum.mem_mib = used;
-	if (sized && sized == n && total > use->sum.mem_total_mib)
-		use->sum.mem_total_mib = total;
+	task->attempt->use.changed |= known > 0;
+}
+
+/* Note how much memory all GPUs of the attempt have and use, if it is known of
+ * all its tasks. */
+static void note_memory(struct kube_attempt *a)
+{
+	struct gpu_use *sum = &a->use.sum;
+	int64_t used = 0, total = 0;
+
+	for (uint32_t i = 0; i < a->slots.n; i++) {
+		const struct kube_task *task =
+		    kube_attempt_at(a, a->slots.slot[i].index);
+
+		if (!task || (gpus_of(a, task) && !task->use.total_mib))
+			return;
+		used += task->use.used_mib;
+		total += task->use.total_mib;
+	}
+	if (used > sum->mem_mib)
+		sum->mem_mib = used;
+	if (total > sum->mem_total_mib)
+		sum->mem_total_mib = total;
 }
 
 static void take_page(const struct use_ask *ask)
@@ -114,8 +133,8 @@ static void take_page(const struct use_ask *ask)
 	struct kube *kube = ask->kube;
 	int64_t now = now_ms();
 
-	for (uint32_t i = 0; i < ask->page.n; i++) {
-		uint64_t pod = ask->page.gpu[i].pod;
+	for (uint32_t i = 0; i < ask->page->n; i++) {
+		uint64_t pod = ask->page->gpu[i].pod;
 		void *uid = map_find(&kube->use.pods, pod);
 		struct kube_task *task;
 
@@ -125,7 +144,7 @@ static void take_page(const struct use_ask *ask)
 		/* ignore what the page says about pods of other nodes */
 		if (task && is_running(task) && task->use.since < now &&
 		    !strcmp(task->pod.node, ask->node))
-			take_sample(task, &ask->page, pod, now);
+			take_sample(task, ask->page, pod, now);
 	}
 }
 
@@ -143,6 +162,7 @@ static void ask_free(struct use_ask *ask)
 	} else {
 		TAILQ_REMOVE(&use->waiting, ask, of_list);
 	}
+	free(ask->page);
 	free(ask->node);
 	free(ask->url);
 	free(ask);
@@ -155,7 +175,7 @@ static size_t on_data(char *data, size_t size, size_t n, void *arg)
 	ask->got += size * n;
 	if (ask->got > PAGE_MAX)
 		return 0;
-	kube_page_feed(&ask->page, data, size * n);
+	kube_page_feed(ask->page, data, size * n);
 	return size * n;
 }
 
@@ -170,12 +190,16 @@ static void fly(struct use_ask *ask)
 	TAILQ_INSERT_TAIL(&use->flying, ask, of_list);
 	use->nflying++;
 	ask->easy = easy;
+	ask->page = xcalloc(1, sizeof(*ask->page));
 	curl_easy_setopt(easy, CURLOPT_URL, ask->url);
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http");
 	curl_easy_setopt(easy, CURLOPT_PROXY, "");
 	curl_easy_setopt(easy, CURLOPT_FAILONERROR, 1L);
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)WAIT_MS);
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	/* do not wait for the thread that resolves a name */
+	curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+	curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_data);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, ask);
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, ask);
@@ -195,7 +219,7 @@ static void on_done(CURL *easy, CURLcode code, void *arg)
 
 	curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&ask);
 	if (code == CURLE_OK) {
-		kube_page_end(&ask->page);
+		kube_page_end(ask->page);
 		take_page(ask);
 	}
 	ask_free(ask);
@@ -238,42 +262,56 @@ static void ask_about(struct kube_task *task, struct map *nodes, int64_t now)
 	}
 }
 
+/* Whether each task of the attempt has a running pod, and the last sample of
+ * each pod says that all its GPUs are idle. */
+static bool is_idle(struct kube_attempt *a, int64_t now)
+{
+	for (uint32_t i = 0; i < a->slots.n; i++) {
+		const struct kube_task *task =
+		    kube_attempt_at(a, a->slots.slot[i].index);
+		uint32_t n = task ? gpus_of(a, task) : 0;
+
+		if (!task || !is_running(task) || task->use.percent ||
+		    task->use.known != n ||
+		    (n && now - task->use.since >= 2 * period_ms(a->kube)))
+			return false;
+	}
+	return true;
+}
+
 /* Report what the last round has found about an attempt, then ask about its
- * pods again. */
-static void step_attempt(struct kube_attempt *a, struct map *nodes, int64_t now)
+ * pods again. ms: how long ago that round was. */
+static void step_attempt(struct kube_attempt *a, struct map *nodes, int64_t ms,
+                         int64_t now)
 {
 	struct kube_attempt_use *use = &a->use;
 	struct kube_task *task;
-	bool any = false, idle = true;
+	bool any = false, changed = use->changed;
 
-	TAILQ_FOREACH(task, &a->tasks, of_list) {
-		uint32_t n = gpus_of(a, task);
-
-		if (!n || !is_running(task))
-			continue;
-		any = true;
-		idle &= task->use.known == n && !task->use.percent &&
-		        now - task->use.since < 2 * period_ms(a->kube);
-		ask_about(task, nodes, now);
-	}
+	TAILQ_FOREACH(task, &a->tasks, of_list)
+		if (gpus_of(a, task) && is_running(task)) {
+			any = true;
+			ask_about(task, nodes, now);
+		}
 	if (!any)
 		return;
-	use->idle_ms = idle ? use->idle_ms + period_ms(a->kube) : 0;
-	if (use->changed && !a->end.over)
+	use->idle_ms = is_idle(a, now) ? use->idle_ms + ms : 0;
+	note_memory(a);
+	use->changed = false;
+	if (changed && !a->end.over)
 		kube_tell(a, &(struct run_event){ .kind = RUN_USED,
 		                                  .gpu = use->sum,
 		                                  .idle_ms = use->idle_ms });
-	use->changed = false;
 }
 
-/* Forget which pods the last round asked about, and its requests that were not
- * sent. Add the requests in flight to `nodes`, by node. */
+/* Forget the pods of the last round, and note the nodes whose pages are still
+ * awaited. */
 static void forget_round(struct kube_use *use, struct map *nodes)
 {
 	struct use_ask *ask;
 
-	while ((ask = TAILQ_FIRST(&use->waiting)))
-		ask_free(ask);
+	TAILQ_FOREACH(ask, &use->waiting, of_list)
+		map_set(nodes, kube_text_key(ask->node), ask);
 	TAILQ_FOREACH(ask, &use->flying, of_list)
 		map_set(nodes, kube_text_key(ask->node), ask);
 	map_free(&use->pods);
@@ -285,8 +323,10 @@ static void step_all(struct kube *kube, struct map *nodes)
 	/* the events that are sent may free attempts: walk a copy of the keys
 	 */
 	uint64_t *key = xcalloc(kube->attempts.n + 1, sizeof(*key));
+	int64_t now = clock_ms(), ms = now - kube->use.round_ms;
 	size_t n = 0;
 
+	kube->use.round_ms = now;
 	for (size_t i = 0; i < kube->attempts.cap; i++)
 		if (kube->attempts.slot[i].value)
 			key[n++] = kube->attempts.slot[i].key;
@@ -294,7 +334,7 @@ static void step_all(struct kube *kube, struct map *nodes)
 		struct kube_attempt *a = map_find(&kube->attempts, key[i]);
 
 		if (a)
-			step_attempt(a, nodes, now_ms());
+			step_attempt(a, nodes, ms, now_ms());
 	}
 	free(key);
 }
@@ -326,6 +366,7 @@ void kube_use_begin(struct kube *kube)
 
 	TAILQ_INIT(&use->waiting);
 	TAILQ_INIT(&use->flying);
+	use->round_ms = clock_ms();
 	use->curl = kube_curl_new(kube->base, on_done, kube);
 	use->timer = event_new(kube->base, -1, 0, on_round, kube);
 	begin_round(use, kube);
@@ -351,5 +392,6 @@ struct gpu_use kube_use_end(struct kube_attempt *a)
 	TAILQ_FOREACH(task, &a->tasks, of_list)
 		if (task->use.since && task->pod.end)
 			count(task, task->pod.end * 1000);
+	note_memory(a);
 	return a->use.sum;
 }

@@ -5,8 +5,8 @@
  * of ours have GPUs is read once in every accounting.sample. A sample counts
  * for the time since the one before, as in shepherd/gpu_watch.h. How busy GPUs
  * are is not known while the exporter of their node does not answer, or answers
- * nonsense, and for the time before a restart of the daemon. GPUs that pods
- * share are not counted, because the exporter names only one of the pods.
+ * nonsense, and for the time before a restart of the daemon. GPUs that the
+ * exporter reports as shared (KUBERNETES_VIRTUAL_GPUS) are not counted.
  */
 #ifndef AISCHEDD_RUN_KUBE_USE_USE_H
 #define AISCHEDD_RUN_KUBE_USE_USE_H
@@ -31,6 +31,7 @@ struct kube_task_use {
 	int64_t since;
 	int32_t percent; /* sum over its GPUs */
 	uint32_t known;  /* number of GPUs in `percent`; 0: no sample */
+	int64_t used_mib, total_mib; /* memory of its GPUs; 0: not known */
 };
 
 /* The use of GPUs by the pods of an attempt. */
@@ -47,6 +48,7 @@ struct kube_use {
 	struct kube_curl *curl;
 	TAILQ_HEAD(, use_ask) waiting, flying;
 	uint32_t nflying;
+	int64_t round_ms; /* monotonic: when the last round began */
 	/* the pods that this round asks about: from kube_page_pod() to the key
 	 * in kube->pods.ours */
 	struct map pods;
