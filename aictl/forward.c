@@ -124,8 +124,8 @@ static void reap(struct forward *f)
 
 /* --- listening ------------------------------------------------------------ */
 
-/* Listen at the loopback address only: whoever reaches the port reaches the
- * job with our rights. */
+/* Listen at the loopback address only: check_caller() knows only the users of
+ * this machine. */
 static int listen_at(int family, uint16_t port)
 {
 	const struct sockaddr_in v4 = {
