@@ -196,8 +196,10 @@ void local_suspend(struct runner *r, uint64_t job, uint32_t attempt)
 {
 	struct attempt *a = attempt_find(local_of(r), job, attempt);
 
-	if (a)
-		attempt_send(a, json_pack("{s:s}", "do", "suspend"));
+	if (!a)
+		return;
+	attempt_send(a, json_pack("{s:s}", "do", "suspend"));
+	overdue_must_read(a);
 }
 
 /* Returns a placement as JSON, as shepherds read it. */
@@ -224,10 +226,11 @@ void local_resume(struct runner *r, uint64_t job, uint32_t attempt,
 	struct local *l = local_of(r);
 	struct attempt *a = attempt_find(l, job, attempt);
 
-	if (a)
-		attempt_send(
-		    a, json_pack("{s:s s:o}", "do", "resume", "place",
-		                 place_to_json(l, ntasks, task, cpu_use)));
+	if (!a)
+		return;
+	attempt_send(a, json_pack("{s:s s:o}", "do", "resume", "place",
+	                          place_to_json(l, ntasks, task, cpu_use)));
+	overdue_must_read(a);
 }
 
 void local_resize(struct runner *r, const struct run_job *job)
@@ -243,6 +246,7 @@ void local_resize(struct runner *r, const struct run_job *job)
 	              place_to_json(l, job->ntasks, job->task, job->cpu_use),
 	              "resize", (json_int_t)job->resize, "grace",
 	              (json_int_t)job->grace));
+	overdue_must_read(a);
 }
 
 void local_forget(struct runner *r, uint64_t job, uint32_t attempt)

@@ -15,6 +15,7 @@
 #include "aischedd/run/local/overdue.h"
 #include "aischedd/run/shepherd/tmp.h"
 #include "aischedd/run/shepherd/tree.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 #define MAX_MESSAGE   ((size_t)64 * 1024)
@@ -44,6 +45,7 @@ struct attempt *attempt_new(struct local *l, uint64_t job, uint32_t attempt)
 	a->job = job;
 	a->attempt = attempt;
 	a->fd = a->order_fd = a->child_fd = -1;
+	a->silent_since = clock_ms();
 	map_set(&l->attempts, key(job, attempt), a);
 	return a;
 }
@@ -55,6 +57,7 @@ void attempt_hang_up(struct attempt *a)
 	event_free(a->readable);
 	close(a->fd);
 	a->fd = -1;
+	a->silent_since = clock_ms();
 }
 
 void attempt_free(struct attempt *a)
@@ -273,6 +276,7 @@ void attempt_send(struct attempt *a, json_t *msg)
 {
 	char *text = json_dumps(msg, JSON_COMPACT);
 
+	overdue_sends(a);
 	if (a->fd >= 0 && text &&
 	    send(a->fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
 		/* on_readable() will notice if the connection has ended */

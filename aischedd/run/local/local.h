@@ -67,6 +67,11 @@ struct attempt {
 	struct event *overdue;
 	/* monotonic ms: time by which the attempt must have ended; 0: none */
 	int64_t end_by;
+	/* the shepherd must read what was sent; overdue_must_read() */
+	bool must_read;
+	/* monotonic ms: since when the shepherd leaves a message unread, or is
+	 * not connected */
+	int64_t silent_since;
 	/* the shepherd did not read its messages, so it was sent SIGKILL */
 	bool deaf;
 

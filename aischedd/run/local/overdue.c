@@ -24,12 +24,18 @@ static void look_in(struct attempt *a, int64_t ms)
 	event_add(a->overdue, &when);
 }
 
-/* Call on_overdue() at end_by, but after deaf_ms at the latest. */
+/* Call on_overdue() at end_by, or once a message is unread for deaf_ms, but
+ * after deaf_ms at the latest. */
 static void look_again(struct attempt *a, int64_t now)
 {
-	int64_t left = a->end_by - now, most = a->local->deaf_ms;
+	int64_t ms = a->local->deaf_ms, left = a->end_by - now;
+	int64_t hears = a->silent_since + ms - now;
 
-	look_in(a, left > 0 && left < most ? left : most);
+	if (left > 0 && left < ms)
+		ms = left;
+	if (hears > 0 && hears < ms)
+		ms = hears;
+	look_in(a, ms);
 }
 
 static int open_dir(const struct attempt *a)
@@ -49,6 +55,17 @@ static bool has_heard(const struct attempt *a)
 	int unread;
 
 	return a->fd >= 0 && ioctl(a->fd, SIOCOUTQ, &unread) == 0 && !unread;
+}
+
+void overdue_sends(struct attempt *a)
+{
+	if (has_heard(a))
+		a->silent_since = clock_ms();
+}
+
+static bool is_deaf(const struct attempt *a, int64_t now)
+{
+	return !has_heard(a) && now - a->silent_since >= a->local->deaf_ms;
 }
 
 static bool is_shepherd(pid_t pid, const void *arg)
@@ -84,6 +101,11 @@ static void leave_shepherd(struct attempt *a)
 		a->arena = arena_new();
 	record_read(dirfd, &rec, a->arena);
 	close(dirfd);
+	/* Without a claim, the processes of the job cannot be found. An outcome
+	 * is told when the shepherd has ended. */
+	if (!rec.claim.run_id[0] ||
+	    (rec.state != RECORD_ALIVE && rec.state != RECORD_DEAD))
+		return;
 	attempt_hang_up(a);
 	a->claim = rec.claim;
 	a->dying_since = time(NULL);
@@ -92,15 +114,19 @@ static void leave_shepherd(struct attempt *a)
 	a->state = ATTEMPT_DYING;
 }
 
-static void end(struct attempt *a)
+static void look(struct attempt *a, int64_t now)
 {
+	bool ends = a->end_by && now >= a->end_by;
+
 	if (a->deaf)
 		leave_shepherd(a);
-	else if (has_heard(a))
+	else if ((ends || a->must_read) && is_deaf(a, now))
+		kill_shepherd(a);
+	else if (ends && has_heard(a))
 		attempt_send(a, json_pack("{s:s s:s s:i}", "do", "stop", "why",
 		                          "", "grace", 0));
-	else
-		kill_shepherd(a);
+	if (has_heard(a))
+		a->must_read = false;
 }
 
 /* --- answer for a shepherd ------------------------------------------------ */
@@ -128,11 +154,11 @@ static void on_overdue(evutil_socket_t fd, short what, void *arg)
 	int64_t now = clock_ms();
 
 	(void)fd, (void)what;
-	if (a->state >= ATTEMPT_DYING || (!a->awaited && !a->end_by))
+	if (a->state >= ATTEMPT_DYING ||
+	    (!a->awaited && !a->end_by && !a->must_read && !a->deaf))
 		return;
 	look_again(a, now);
-	if (a->end_by && now >= a->end_by)
-		end(a);
+	look(a, now);
 	if (a->awaited && (a->state == ATTEMPT_TALKS || a->unreached))
 		answer(a);
 }
@@ -145,6 +171,14 @@ void overdue_watch(struct attempt *a, int64_t grace)
 		return;
 	a->end_by = at;
 	look_again(a, now);
+}
+
+void overdue_must_read(struct attempt *a)
+{
+	if (a->must_read || a->state >= ATTEMPT_DYING)
+		return;
+	a->must_read = true;
+	look_again(a, clock_ms());
 }
 
 void overdue_await(struct attempt *a)

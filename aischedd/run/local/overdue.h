@@ -22,6 +22,12 @@
  * processes of its job may be unable to die.
  */
 void overdue_watch(struct attempt *a, int64_t grace);
+/* The shepherd was sent a message after which the daemon frees or uses other
+ * CPUs. If the shepherd does not read it within deaf_ms, kill the shepherd and
+ * all processes of the job, as overdue_watch() does. */
+void overdue_must_read(struct attempt *a);
+/* Call this before each message is sent to the shepherd. */
+void overdue_sends(struct attempt *a);
 /* If the shepherd does not answer recover() within deaf_ms, answer in
  * its place. */
 void overdue_await(struct attempt *a);

@@ -257,6 +257,47 @@ LOCAL_TEST(a_shepherd_that_hangs_does_not_keep_its_job)
 	ck_assert(!attempt_exists(w, 1));
 }
 
+static void suspend_job(struct local_world *w)
+{
+	w->r->ops->suspend(w->r, 1, 1);
+}
+
+static void resume_job(struct local_world *w)
+{
+	lw_resume(w, 0);
+}
+
+static void resize_job(struct local_world *w)
+{
+	lw_order(w, JOB(.script = "true", .resize = 1), w->r->ops->resize);
+}
+
+LOCAL_TEST(a_shepherd_that_hangs_does_not_go_on_with_freed_cpus)
+{
+	static void (*const ask[])(struct local_world *
+	                           w) = { suspend_job, resume_job, resize_job };
+	const struct local_seen *s;
+	pid_t shepherd;
+
+	be_impatient(w);
+	lw_make_pipe(w, "pipe");
+	for (size_t i = 0; i < ARRAY_SIZE(ask); i++) {
+		lw_start(w,
+		         JOB(.script = LOCAL_RUN_AWAY "echo ready >&3; wait"));
+		lw_expect(w, RUN_STARTED, 1);
+		lw_hear(w, "pipe");
+		shepherd = lw_read_claim(w, 1).pid;
+		kill(shepherd, SIGSTOP);
+		ask[i](w);
+		s = lw_expect(w, RUN_LOST, 1);
+		ck_assert_str_eq(s->text, "its shepherd did not answer");
+		lw_wait_closed(w, "pipe");
+		lw_wait_gone(shepherd);
+		lw_forget(w, 1);
+		ck_assert(!attempt_exists(w, 1));
+	}
+}
+
 /* Returns a TCP connection whose close waits for a peer that never reads. */
 static int lingering(int *ret_peer)
 {
@@ -354,6 +395,7 @@ SUITE(local_recover)
 		a_restart_of_the_machine_is_told,
 		what_nobody_asks_about_is_ended,
 		a_shepherd_that_hangs_does_not_keep_its_job,
+		a_shepherd_that_hangs_does_not_go_on_with_freed_cpus,
 		descriptors_that_hang_do_not_keep_a_job,
 		a_shepherd_that_hangs_does_not_delay_a_restart,
 		a_killed_nursery_is_replaced,
