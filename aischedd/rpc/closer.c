@@ -8,7 +8,9 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,12 +29,16 @@ struct closer {
 	bool quit; /* closer_free() was called */
 };
 
-/* A thread that keeps all descriptors open until it exits. */
+/* A thread that keeps all descriptors open until it exits, or a child process
+ * if the thread cannot have a descriptor table of its own. */
 struct keeper {
 	pthread_t thread;
 	sem_t keeps, may_exit;
 	bool failed;
+	pid_t child; /* if the thread has failed */
 };
+
+bool closer_forks;
 
 static void *keep(void *arg)
 {
@@ -41,12 +47,38 @@ static void *keep(void *arg)
 	/* In a container, unshare() is often forbidden. Then use
 	 * close_range(): with these arguments it closes nothing, and unshares
 	 * the descriptor table. */
-	k->failed = unshare(CLONE_FILES) < 0 &&
-	            syscall(SYS_close_range, UINT_MAX, UINT_MAX,
-	                    CLOSE_RANGE_UNSHARE) < 0;
+	k->failed =
+	    closer_forks || (unshare(CLONE_FILES) < 0 &&
+	                     syscall(SYS_close_range, UINT_MAX, UINT_MAX,
+	                             CLOSE_RANGE_UNSHARE) < 0);
 	sem_post(&k->keeps);
 	sem_wait(&k->may_exit);
 	return NULL;
+}
+
+static void wait_briefly(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
+}
+
+/* Where containers may call neither unshare() nor close_range(), fork, which
+ * takes long if the daemon is large: wait between the forks. Flags of 0 mean
+ * that no SIGCHLD tells the daemon's other threads of the child. The child may
+ * only wait until it is killed, as other threads may have held locks. */
+static void fork_child(struct keeper *k)
+{
+	pid_t parent = getpid();
+
+	do {
+		wait_briefly();
+		k->child = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
+	} while (k->child < 0);
+	if (k->child > 0)
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (getppid() == parent)
+		pause();
+	_exit(EXIT_SUCCESS);
 }
 
 static void keeper_start(struct keeper *k)
@@ -54,8 +86,10 @@ static void keeper_start(struct keeper *k)
 	sem_init(&k->keeps, 0, 0);
 	sem_init(&k->may_exit, 0, 0);
 	while (pthread_create(&k->thread, NULL, keep, k) != 0)
-		nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
+		wait_briefly();
 	sem_wait(&k->keeps);
+	if (k->failed)
+		fork_child(k);
 }
 
 static void keeper_end(struct keeper *k)
@@ -64,6 +98,10 @@ static void keeper_end(struct keeper *k)
 	pthread_join(k->thread, NULL);
 	sem_destroy(&k->keeps);
 	sem_destroy(&k->may_exit);
+	if (!k->failed)
+		return;
+	kill(k->child, SIGKILL);
+	waitpid(k->child, NULL, __WCLONE);
 }
 
 /* Take the sockets to close. If there are none, this thread has to end, and

@@ -7,10 +7,13 @@
  * closes the connection, and that close waits. But the kernel does not wait for
  * sockets that it closes because a thread exits. Therefore a thread with a
  * descriptor table of its own keeps all sockets open until the daemon has
- * closed them, and then exits.
+ * closed them, and then exits. Where a thread cannot have such a table, a child
+ * process does this.
  */
 #ifndef AISCHEDD_RPC_CLOSER_H
 #define AISCHEDD_RPC_CLOSER_H
+
+#include <stdbool.h>
 
 struct closer;
 
@@ -21,5 +24,9 @@ void closer_free(struct closer *closer);
 
 /* Close fd soon. Does not block. */
 void closer_close(struct closer *closer, int fd);
+
+/* Behave as if a thread could not have a descriptor table of its own. Only
+ * tests set this. */
+extern bool closer_forks;
 
 #endif

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "aischedd/rpc/closer.h"
 #include "libcommon/fdpass.h"
 #include "libcommon/mem.h"
 #include "tests/unit/rpc/raw.h"
@@ -25,7 +26,7 @@ static void set_up(void)
 static void tear_down(void)
 {
 	server_tear_down();
-	fdpass_old_kernel = false;
+	fdpass_old_kernel = closer_forks = false;
 }
 
 /* Returns a socket whose last close waits for a peer that reads nothing; *peer
@@ -135,6 +136,7 @@ START_TEST(no_close_waits_for_another)
 	struct raw raw[20];
 	int peer[20];
 
+	closer_forks = _i;
 	for (int i = 0; i < 20; i++) {
 		raw[i] = raw_open();
 		peer[i] = send_lingering(raw[i].fd, 0);
@@ -193,7 +195,7 @@ SUITE(rpc_fd)
 	tcase_add_checked_fixture(tc, set_up, tear_down);
 	tcase_add_loop_test(tc, descriptors_do_not_stop_the_server, 0,
 	                    ARRAY_SIZE(ways));
-	tcase_add_test(tc, no_close_waits_for_another);
+	tcase_add_loop_test(tc, no_close_waits_for_another, 0, 2);
 	tcase_add_test(tc, unaccepted_descriptors_do_not_stop_the_end);
 	tcase_add_test(tc, requests_work_without_refusal);
 }
