@@ -113,7 +113,11 @@ void conn_close(struct conn *conn)
 	evbuffer_free(conn->in);
 	bufferevent_setfd(conn->bev, -1);
 	bufferevent_free(conn->bev);
-	conns_close_fd(all, fd, conn->guarded && !fdpass_drain(fd));
+	/* Even when nothing is left in the socket, its close may collect other
+	 * sockets that only their own messages hold, and these may linger. */
+	if (conn->guarded)
+		fdpass_drain(fd);
+	conns_close_fd(all, fd, conn->guarded);
 	free(conn);
 }
 
