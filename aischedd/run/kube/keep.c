@@ -6,7 +6,8 @@
  * followed: if the pod is being deleted, its log disappears with it soon after
  * the last line. A call that breaks is repeated from where it broke; if that
  * does not help, the rest of the log is lost, and the job's outcome says so.
- * While the API server cannot be reached, the end of the job waits.
+ * While the API server cannot be reached, the end of the job waits; while it
+ * refuses the calls for a log as busy, or with status 401, for some minutes.
  */
 #include "aischedd/run/kube/keep.h"
 
@@ -38,6 +39,8 @@ enum {
 	FIRST_MS = 1000,
 	AGAIN_MS = 1000, /* pause between two calls for a log */
 	TRIES = 3,
+	/* repeat calls for a log that are refused for this time */
+	REFUSED_MS = 300000,
 	AGAIN_MAX = 10 /* most pods per task whose logs are saved */
 };
 
@@ -57,6 +60,9 @@ struct kube_kept {
 	unsigned tries;
 	int64_t begun_ms; /* time of the first call; 0: no call yet */
 	int64_t again_ms; /* time before which no other call is made */
+	/* since when all calls have been refused for the moment; 0: the last
+	 * call was not */
+	int64_t refused_ms;
 	int64_t until_ms; /* deadline of a call that does not follow the log */
 	/* when the log of the ended pod was first seen to be silent; 0: the pod
 	 * runs, or data has arrived since */
@@ -144,9 +150,29 @@ static void look_again(struct kube *kube, const struct kube_owner *owner)
 		kube_adopt_step(j);
 }
 
+/* Note the failure of a call for a log, if it failed. A call that was refused
+ * because the API server was busy, or could not check the credentials, counts
+ * as no try. */
+static void count_try(struct kube_kept *k, const struct kube_answer *answer,
+                      const struct err *err)
+{
+	bool refused =
+	    err->code && (answer->code == 429 || answer->code == 401);
+
+	k->again_ms = clock_boot_ms() + AGAIN_MS;
+	if (!refused) {
+		k->refused_ms = 0;
+		k->tries += err->code != 0;
+	} else if (!k->refused_ms) {
+		k->refused_ms = clock_boot_ms();
+	}
+}
+
 /* Whether a failed call for a log is worth repeating. */
 static bool may_help(const struct kube_kept *k, const struct err *err)
 {
+	if (k->refused_ms)
+		return clock_boot_ms() - k->refused_ms < REFUSED_MS;
 	/* A call for a followed log is repeated unless access is denied or the
 	 * disk is full; a call for another log, only if the connection
 	 * broke. */
@@ -165,8 +191,7 @@ static void on_done(const struct kube_answer *answer, void *arg)
 		err = *answer->err;
 	else
 		log_lines_end(&k->lines, &err);
-	k->tries += err.code != 0;
-	k->again_ms = clock_boot_ms() + AGAIN_MS;
+	count_try(k, answer, &err);
 	stop_call(k);
 	if (k->gave && (err.code == ENOENT || err.code == ENODATA))
 		finish(k, NULL); /* it was followed until its pod was deleted */
@@ -244,7 +269,8 @@ static void step(struct kube *kube, struct kube_kept *k,
 		kube_http_cancel(k->call);
 		stop_call(k);
 	}
-	if (k->call || (!over && clock_boot_ms() < k->again_ms))
+	if (k->call ||
+	    ((!over || k->refused_ms) && clock_boot_ms() < k->again_ms))
 		return;
 	err_set(&err, ENOENT, "its pod is gone");
 	if (!pod)

@@ -4,13 +4,14 @@
  * Requests wait in queues and go out a bounded number at a time; connections
  * are kept. When a server asks to slow down, is not ready or rejects the
  * credentials, all requests are held back. A request that fails for the moment
- * is sent again, so that callers get the server's answer. If the server cannot
- * be reached, or if the certificate, the credentials or the kubeconfig cannot
- * be used, all requests are held back: the kube_trouble_fn is called once with
- * the reason, and one request at a time tests whether the server works again.
- * The kubeconfig and its files are read again whenever something is wrong, and
- * every minute; if reading fails or takes too long, the previous configuration
- * stays in use.
+ * is sent again, so that callers get the server's answer; but a refusal that a
+ * node may have sent delays only its own request, which fails after a few
+ * tries. If the server cannot be reached, or if the certificate, the
+ * credentials or the kubeconfig cannot be used, all requests are held back: the
+ * kube_trouble_fn is called once with the reason, and one request at a time
+ * tests whether the server works again. The kubeconfig and its files are read
+ * again whenever something is wrong, and every minute; if reading fails or
+ * takes too long, the previous configuration stays in use.
  *
  * If the answer to a POST is lost, the POST is sent again, although the server
  * may have handled it: so callers must name objects, and expect EEXIST.
