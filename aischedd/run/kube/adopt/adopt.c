@@ -264,11 +264,13 @@ static int read_peers(const struct kube_adoptee *j, struct arena *arena,
 	struct kube_peer *peer =
 	    arena_array(arena, struct kube_peer, all->by_job.n + 1);
 	const struct kube_adoptee *other;
+	bool asked = kube_peers_asked(j->obj);
 	size_t n = 0, at = 0;
 
 	while ((other = map_each(&all->by_job, &at)))
-		if (other->space == j->space && other->user == j->user &&
-		    !other->gone && !job_state_is_final(other->state))
+		if ((asked || other->apart) && other->space == j->space &&
+		    other->user == j->user && !other->gone &&
+		    !job_state_is_final(other->state))
 			peer[n++] =
 			    (struct kube_peer){ other->job, other->labels,
 				                other->apart };
@@ -282,11 +284,11 @@ static int read_job(const struct kube_adoptee *j, struct arena *arena,
 	if (kube_foreign_read(j->obj, j->kube->pool, &j->kube->conf->topology,
 	                      clock_wall_s(), arena, ret, ret_user, err) < 0)
 		return -1;
+	if (check_space(j, ret, err) < 0)
+		return -1;
 	/* Read this affinity only once: Kubernetes lets nobody change it after
 	 * the Job is made. */
-	if (!j->job && read_peers(j, arena, ret, err) < 0)
-		return -1;
-	return check_space(j, ret, err);
+	return j->job ? 0 : read_peers(j, arena, ret, err);
 }
 
 static void offer(struct kube_adoptee *j)

@@ -16,6 +16,12 @@
 #define NEAR  "podAffinity"
 #define APART "podAntiAffinity"
 
+/* Each term is compared with each Job of the tenant. */
+enum {
+	TERMS_MOST = 64,
+	SELECTOR_MOST = 64 /* labels, expressions and their values */
+};
+
 static json_t *template_of(const json_t *obj)
 {
 	return json_object_get(json_object_get(obj, "spec"), "template");
@@ -74,6 +80,38 @@ static bool selects(const json_t *term, const json_t *labels)
 {
 	return kube_labels_match(json_object_get(term, "labelSelector"),
 	                         labels);
+}
+
+static size_t selector_size(const json_t *selector)
+{
+	const json_t *rules = json_object_get(selector, "matchExpressions");
+	size_t i,
+	    n = json_object_size(json_object_get(selector, "matchLabels"));
+	const json_t *e;
+
+	json_array_foreach(rules, i, e)
+		n += 1 + json_array_size(json_object_get(e, "values"));
+	return n;
+}
+
+static int check_size(const json_t *obj, const char *kind, struct err *err)
+{
+	const json_t *terms = terms_of(obj, kind), *term;
+	size_t i;
+
+	if (json_array_size(terms) > TERMS_MOST)
+		return err_set(err, EINVAL,
+		               "%s: more than %d terms are not supported", kind,
+		               TERMS_MOST);
+	json_array_foreach(terms, i, term)
+		if (selector_size(json_object_get(term, "labelSelector")) >
+		    SELECTOR_MOST)
+			return err_set(err, EINVAL,
+			               "%s: a labelSelector of more than %d "
+			               "labels, expressions and values is not "
+			               "supported",
+			               kind, SELECTOR_MOST);
+	return 0;
 }
 
 /* --- read terms of affinity ----------------------------------------------- */
@@ -282,8 +320,11 @@ int kube_peers_read(const json_t *obj, const struct conf_topology *topology,
 		                 .peer = peer,
 		                 .n = n,
 		                 .spec = spec };
-	int rc = read_near(&r, terms_of(obj, NEAR), err);
+	int rc;
 
+	if (check_size(obj, NEAR, err) < 0 || check_size(obj, APART, err) < 0)
+		return -1;
+	rc = read_near(&r, terms_of(obj, NEAR), err);
 	if (rc == 0) {
 		take(&r, arena, &spec->near);
 		rc = read_apart(&r, terms_of(obj, APART), err);

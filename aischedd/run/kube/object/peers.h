@@ -41,8 +41,8 @@ const char *kube_peers_ignored(const json_t *obj);
 /*
  * Add to the request of a Job what its terms, and those of the n peers, demand.
  * Strings are in the arena. Fails with EINVAL if a term says something that
- * --near or --apart cannot, or with ENOENT if podAffinity selects no peer; the
- * error is meant for the Job's owner.
+ * --near or --apart cannot, or if there are too many terms, or with ENOENT if
+ * podAffinity selects no peer; the error is meant for the Job's owner.
  */
 int kube_peers_read(const json_t *obj, const struct conf_topology *topology,
                     const struct kube_peer *peer, size_t n, struct arena *arena,

@@ -203,8 +203,59 @@ START_TEST(affinity_becomes_options)
 }
 END_TEST
 
+/* count: how often a term, or a value of its only term, is repeated. */
+static const struct {
+	const char *before, *repeated, *after;
+	int count;
+	const char *want;
+} sizes_case[] = {
+	{ "", "{" SELECT("app", "x") ", " NODE "}", "", 64, "" },
+	{ "", "{" SELECT("app", "x") ", " NODE "}", "", 65,
+	  "podAntiAffinity: more than 64 terms are not supported" },
+	{ "{'labelSelector': {'matchExpressions': [{'key': 'app',"
+	  " 'operator': 'In', 'values': [",
+	  "'x'", "]}]}, " NODE "}", 63, "" },
+	{ "{'labelSelector': {'matchExpressions': [{'key': 'app',"
+	  " 'operator': 'In', 'values': [",
+	  "'x'", "]}]}, " NODE "}", 64,
+	  "podAntiAffinity: a labelSelector of more than 64 labels, "
+	  "expressions and values is not supported" },
+	{ "{'labelSelector': {'matchExpressions': [",
+	  "{'key': 'x', 'operator': 'Exists'}", "]}, " NODE "}", 65,
+	  "podAntiAffinity: a labelSelector of more than 64 labels, "
+	  "expressions and values is not supported" },
+};
+
+START_TEST(terms_have_a_limit)
+{
+	struct arena *arena = arena_new();
+	struct buf text = { 0 };
+	struct err err = { 0 };
+	struct spec spec;
+	json_t *obj;
+
+	buf_printf(&text,
+	           "{'spec': {'template': {'spec': {'affinity': "
+	           "{'podAntiAffinity': {%s: [%s",
+	           MUST, sizes_case[_i].before);
+	for (int i = 0; i < sizes_case[_i].count; i++)
+		buf_printf(&text, "%s%s", i ? ", " : "",
+		           sizes_case[_i].repeated);
+	buf_printf(&text, "%s]}}}}}}", sizes_case[_i].after);
+	obj = parse(text.data);
+	spec_init(&spec);
+	spec.tasks = 1;
+	kube_peers_read(obj, &topology, NULL, 0, arena, &spec, &err);
+	ck_assert_str_eq(err.text, sizes_case[_i].want);
+	buf_free(&text);
+	json_decref(obj);
+	arena_free(arena);
+}
+END_TEST
+
 SUITE(kube_peers)
 {
+	tcase_add_loop_test(tc, terms_have_a_limit, 0, ARRAY_SIZE(sizes_case));
 	tcase_add_loop_test(tc, affinity_becomes_options, 0,
 	                    ARRAY_SIZE(peers_case));
 }
