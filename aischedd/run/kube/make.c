@@ -74,8 +74,8 @@ static bool volumes_are_ready(struct kube_attempt *a)
 	if (state == CLAIMS_WAIT)
 		kube_tell_note(a, next.text);
 	if (state == CLAIMS_REFUSED) {
-		a->slots.slot[0].failed = true;
-		kube_end_fail(a, FAULT_SYSTEM, next.text);
+		a->slots.slot[0].failed = next.fault == FAULT_SYSTEM;
+		kube_end_fail(a, next.fault, next.text);
 	}
 	free(node);
 	return state == CLAIMS_READY;

@@ -122,8 +122,8 @@ static bool volumes_are_ready(struct kube_adoptee *j)
 	if (state == CLAIMS_ASK)
 		kube_adopt_ask_volume(j, next.claim, kube_claims_patch(&next));
 	if (state == CLAIMS_REFUSED) {
-		run->slot[0].failed = true;
-		kube_adopt_end_fail(j, FAULT_SYSTEM, next.text);
+		run->slot[0].failed = next.fault == FAULT_SYSTEM;
+		kube_adopt_end_fail(j, next.fault, next.text);
 	}
 	free(node);
 	return state == CLAIMS_READY;

@@ -10,6 +10,7 @@
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/object/volume.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
 static struct map *map_of(struct kube *kube, int what)
@@ -376,11 +377,16 @@ void kube_claims_tell(struct kube *kube)
 	bool all = true;
 	size_t at = 0;
 
+	if (c->picked_until_ms && clock_boot_ms() >= c->picked_until_ms) {
+		c->picked_until_ms = 0;
+		c->changed = true;
+	}
 	if (!c->changed)
 		return;
 	drop(kube, &c->claims);
 	drop(kube, &c->volumes);
 	drop(kube, &c->classes);
+	kube_spare_mark(kube);
 	while ((seen = map_each(&c->claims, &at)))
 		if (!unlisted(seen->space))
 			tell_one(kube, seen);
@@ -422,6 +428,7 @@ static enum kube_claims_state look_unbound(struct kube *kube,
 	ret->volume = kube_spare_pick(kube, seen, node, n);
 	if (ret->volume)
 		return CLAIMS_ASK;
+	ret->fault = FAULT_POOL;
 	snprintf(ret->text, sizeof(ret->text),
 	         "no free volume on node '%s' suits volume claim '%s'", node[0],
 	         c->name);
@@ -450,6 +457,7 @@ static enum kube_claims_state look_one(struct kube *kube,
 		if (kube_selector_matches(kube_claims_affinity(volume), node[i],
 		                          features))
 			continue;
+		ret->fault = FAULT_POOL;
 		snprintf(ret->text, sizeof(ret->text),
 		         "volume claim '%s' is on a volume that node '%s' does "
 		         "not reach",
@@ -503,6 +511,7 @@ enum kube_claims_state kube_claims_look(struct kube_space *space,
 	free(copy);
 	if (state != CLAIMS_READY && refusals != UINT32_MAX &&
 	    ret->refusals > refusals) {
+		ret->fault = FAULT_SYSTEM;
 		snprintf(ret->text, sizeof(ret->text),
 		         "no volume could be made for its claims on node '%s'",
 		         node[0]);

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "aischedd/run/kube/client/watch.h"
+#include "aischedd/run/runner.h"
 #include "libcommon/err.h"
 #include "libcommon/map.h"
 
@@ -38,6 +39,9 @@ struct kube_seen {
 	 * when */
 	char *picked;
 	int64_t picked_ms;
+	/* a volume: the claim that gets it, as kube_spare_mark() found; only to
+	 * be compared */
+	const struct kube_seen *kept_for;
 };
 
 struct kube_claims {
@@ -46,6 +50,9 @@ struct kube_claims {
 	bool changed; /* kube_claims_tell() has something to tell */
 	bool at_once; /* kube_claims_tell() must run before any job starts, not
 	                 at the next tick */
+	/* when kube_claims_tell() has to look again, because no volume is kept
+	 * any longer for the claim for which it was picked; 0: never */
+	int64_t picked_until_ms;
 };
 
 /* Handle what a watch reports: SEE_CLAIMS of this namespace, SEE_VOLUMES or
@@ -77,6 +84,9 @@ struct kube_claims_next {
 	/* how often provisioners have failed to make volumes for the job's
 	 * claims */
 	uint32_t refusals;
+	/* for CLAIMS_REFUSED: FAULT_SYSTEM if no volume could be made on the
+	 * node, FAULT_POOL if another claim or node got the volume */
+	enum start_fault fault;
 	char text[512]; /* why the claims are not ready */
 };
 

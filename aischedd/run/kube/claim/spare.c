@@ -79,6 +79,30 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+void kube_spare_mark(struct kube *kube)
+{
+	const struct map *volumes = &kube->claims.volumes;
+	int64_t now = clock_boot_ms();
+	struct kube_seen *seen, *volume;
+	size_t at = 0;
+
+	while ((seen = map_each(volumes, &at)))
+		seen->kept_for = NULL;
+	at = 0;
+	while ((seen = map_each(&kube->claims.claims, &at))) {
+		const char *name = kube_text_at(
+		    json_object_get(seen->obj, "spec"), "volumeName");
+
+		if (!name && seen->picked && now - seen->picked_ms < PICK_MS)
+			name = seen->picked;
+		if (!name || seen->gone)
+			continue;
+		volume = map_find(volumes, kube_text_key(name));
+		if (volume)
+			volume->kept_for = seen;
+	}
+}
+
 bool kube_spare_nodes(struct kube *kube, const struct kube_seen *claim,
                       struct buf *ret)
 {
@@ -90,7 +114,7 @@ bool kube_spare_nodes(struct kube *kube, const struct kube_seen *claim,
 	int64_t size;
 
 	while (!all && (seen = map_each(&kube->claims.volumes, &at))) {
-		if (seen->gone ||
+		if (seen->gone || (seen->kept_for && seen->kept_for != claim) ||
 		    !kube_volume_suits(seen->obj, claim->obj, &size))
 			continue;
 		r.affinity = kube_claims_affinity(seen->obj);
@@ -168,5 +192,7 @@ const char *kube_spare_pick(struct kube *kube, struct kube_seen *claim,
 	free(claim->picked);
 	claim->picked = best ? xstrdup(best->name) : NULL;
 	claim->picked_ms = clock_boot_ms();
+	kube->claims.picked_until_ms = claim->picked_ms + PICK_MS;
+	kube->claims.changed = true;
 	return claim->picked;
 }

@@ -14,9 +14,13 @@
 /* Whether a StorageClass makes no volumes. */
 bool kube_spare_is_class(const json_t *class);
 
+/* Note for which claim each volume is kept: the claim names it, or a start has
+ * picked it a short while ago. */
+void kube_spare_mark(struct kube *kube);
+
 /* Append the names of the nodes that reach a free volume which suits the claim,
- * sorted, each followed by a comma. Returns true, and appends nothing, if each
- * node reaches one. */
+ * sorted, each followed by a comma; kube_spare_mark() has been called. Returns
+ * true, and appends nothing, if each node reaches one. */
 bool kube_spare_nodes(struct kube *kube, const struct kube_seen *claim,
                       struct buf *ret);
 
