@@ -45,7 +45,8 @@ int dependency_parse(const char *text, struct deps **ret, struct err *err);
 
 void dependency_format(const struct deps *deps, struct buf *out);
 
-/* Like dependency_format(), but only those that can no longer be met. */
+/* Like dependency_format(), but append only the dependencies that can no longer
+ * be met. */
 void dependency_format_never(const struct deps *deps, struct buf *out);
 
 #endif

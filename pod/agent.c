@@ -629,8 +629,8 @@ static int exit_status(const struct agent *a)
 	                              : WEXITSTATUS(a->status);
 }
 
-/* Append the record of steps to the container's last message, behind what the
- * script's shell has written there. */
+/* Append the record of steps to the container's termination message, after what
+ * the script's shell has written there. */
 static void leave_steps(struct agent *a)
 {
 	const char *path = getenv(POD_LAST_VAR);

@@ -65,11 +65,12 @@ int command_parse(const struct command_line *line, void *ctx, int argc,
                   char **argv);
 
 /* An environment variable that is not named after its option: its name without
- * the prefix, and the option that it sets, as in { "TIMELIMIT", "time" }. The
- * function sets options from environment variables, these and all others. */
+ * the prefix, and the option that it sets, as in { "TIMELIMIT", "time" }. */
 struct command_variable {
 	const char *name, *option;
 };
+/* Set options from environment variables: the special ones, and those that are
+ * named after their options. */
 void command_take_variables(const struct command_line *line,
                             const struct command_variable *special, void *ctx);
 

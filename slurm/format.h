@@ -1,8 +1,8 @@
 /*
  * format.h - columns of output, and the options that choose them
  *
- * A field is a line of a table: the names of a column in Slurm's options and
- * how its value is made from a row. A format is the list of columns that -o or
+ * A field describes a column: its names in Slurm's options, and how its value
+ * is made from a row. A format is the list of columns that -o or
  * -O selected from a table of fields.
  */
 #ifndef SLURM_FORMAT_H

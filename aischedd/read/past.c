@@ -147,7 +147,7 @@ static void done(struct thread_task *task)
 }
 
 /* Let an unsorted page begin behind its cursor if the cursor is an ended job.
- * If the request asks for a count, rows before the cursor are read, too. */
+ * Do nothing if the request asks for a count, as this takes all rows. */
 static void begin_at_cursor(struct reading *r)
 {
 	const struct page *page = &r->page;

@@ -27,7 +27,7 @@ static void count(struct log_lines *l, int64_t us)
 	l->begun = 0;
 }
 
-/* Note that a line with this time begins. It may be older than the
+/* Store the time of the line that begins, which may be earlier than that of the
  * latest line. */
 static void advance(struct log_lines *l, int64_t us)
 {

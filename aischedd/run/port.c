@@ -272,7 +272,8 @@ static bool still_listens(const struct look *before)
 	return ret;
 }
 
-/* Make a socket of the job's user, to whom firewalls may deny connections. */
+/* Make a socket that the job's user owns, so that firewall rules for that user
+ * apply to it. */
 static int socket_of_user(int family, uid_t uid)
 {
 	uid_t before = (uid_t)setfsuid(uid);

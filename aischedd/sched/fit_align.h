@@ -50,7 +50,7 @@ void fit_align_threads(const struct work *w, uint32_t node, uint32_t numas,
  * here, too. */
 int64_t fit_align_mem(const struct work *w, uint32_t node, uint32_t numas);
 
-/* Whether the links of the request's GPUs matter on this node. */
+/* Whether it depends on links which GPUs of this node the request gets. */
 bool fit_align_links(const struct work *w, uint32_t req, uint32_t node);
 
 #endif

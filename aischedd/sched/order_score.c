@@ -9,9 +9,9 @@ enum {
 	LIGHT_EQUAL = 500 /* snap_pend.light of a user whose use is average */
 };
 
-/* PARTS: fractions are counted in units of 1 / PARTS, so small that one CPU of
- * the largest cluster counts. LONGEST_S: longer than any job. Their product
- * does not overflow. */
+/* PARTS: fractions are whole numbers of 1 / PARTS, which is less than one CPU
+ * of the largest cluster. LONGEST_S: longer than any job. Their product does
+ * not overflow. */
 static const int64_t PARTS = (int64_t)1 << 26, LONGEST_S = (int64_t)1 << 36;
 
 typedef __int128 wide;

@@ -85,7 +85,8 @@ struct job {
 
 	uint32_t user, queue; /* indexes in the state */
 	uint32_t uid, gid;
-	/* enum job_state, hold, cause and reason; why: why the job ended */
+	/* enum job_state, enum hold, enum cause; why: enum reason, why the job
+	 * ended */
 	uint8_t state, hold, cause, why;
 	/* dirty: it is to be written; is_new: the store does not have it yet;
 	 * wants_resume: it is suspended and waits to be resumed; signalled: it

@@ -41,7 +41,8 @@ struct user {
 	uint32_t uid;
 	const char *name;
 	uint64_t njobs; /* number of jobs that have not ended, in all queues */
-	uint64_t naffine; /* how many of their records name other jobs */
+	/* number of their records that have --near or --apart */
+	uint64_t naffine;
 };
 
 enum effect_kind {

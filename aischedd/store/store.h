@@ -28,7 +28,8 @@ struct store;
 
 /*
  * Open or create state_dir/aisched.db, bring it to this version's schema and
- * check it. accept_loss: also open a database that lacks earlier commits.
+ * check it. accept_loss: also open a database that lacks commits that it
+ * once had.
  * Returns NULL and sets *err: EINVAL if the file is not a database of
  * aischedd, is corrupt, is newer than this program, or lacks commits; EIO,
  * EACCES or ENOSPC.

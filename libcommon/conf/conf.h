@@ -336,7 +336,8 @@ struct conf *conf_load(const char *path, struct buf *warnings, struct err *err);
  * the program of health_check cannot be run. */
 void conf_check_paths(const struct conf *conf, struct buf *warnings);
 
-/* Load a configuration from text, which errors call `name`; for tests. */
+/* Load a configuration from text; for tests. name: what errors call the
+ * text. */
 struct conf *conf_parse(const char *text, const char *name,
                         struct buf *warnings, struct err *err);
 void conf_free(struct conf *conf); /* NULL is allowed */

@@ -40,8 +40,8 @@ enum key_kind {
 struct conf_key {
 	const char *name;
 	enum key_kind kind;
-	/* Offset of the member; that of a group is added to those of
-	 * its keys. */
+	/* Offset of the value in the struct of its section. The offset of a
+	 * group is added to those of its keys. */
 	size_t offset;
 	const char *initial; /* default, written as in a file; NULL: none */
 	int64_t min, max;    /* range of numbers */

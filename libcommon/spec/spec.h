@@ -26,8 +26,8 @@
 
 /*
  * S(name) a text, NULL if not given; I(name) an int64_t, SPEC_UNSET if not
- * given. Flags are 0 or 1. The names are used in requests, and the numbers are
- * stored in databases, so append new fields.
+ * given. Flags are 0 or 1. Requests have the names of fields, and databases
+ * their positions in this list, so append new fields.
  */
 #define SPEC_FIELDS(S, I)                                                    \
 	S(name)    /* job name; aisub always sets it */                      \

@@ -35,7 +35,8 @@ may()
 
 # --- requests of the table, by role ----------------------------------------
 
-# KIND: prints a request of this kind that is otherwise valid and does no harm
+# KIND: prints a request of this kind that does no harm, and that is valid if the
+# user may send it
 request()
 {
 	case $1 in

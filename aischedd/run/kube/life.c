@@ -109,8 +109,8 @@ static bool rests(const struct kube_attempt *a)
 
 /* Make the calls for missing objects and bindings. An attempt that was found
  * running after a restart (!ordered) needs only bindings, for pods that replace
- * failed ones. If its job goes on without lost tasks, wait for resize(), which
- * says which tasks the job has now. */
+ * failed ones. If the job goes on after it has lost tasks, wait for resize(),
+ * which says which tasks it has now. */
 static void arrange(struct kube_attempt *a)
 {
 	if (a->start.ordered && !rests(a)) {

@@ -143,8 +143,8 @@ void counts_start_failed(struct state *state, const struct job *job,
 void counts_hold(struct state *state, struct job *job, int64_t now_ms);
 void counts_release(struct job *job, int64_t now_ms);
 
-/* Count what an attempt that has ended used. Call it
- * before counts_release(). */
+/* Count the use of an attempt that has ended. Call this before
+ * counts_release(). */
 void counts_attempt(const struct job *job, bool evicted);
 
 /* Returns the numbers that a plan gives for the jobs of each queue, allocated

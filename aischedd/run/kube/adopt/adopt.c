@@ -286,8 +286,8 @@ static int read_job(const struct kube_adoptee *j, struct arena *arena,
 		return -1;
 	if (check_space(j, ret, err) < 0)
 		return -1;
-	/* Read this affinity only once: Kubernetes lets nobody change it after
-	 * the Job is made. */
+	/* Read the affinity to pods only once: Kubernetes lets nobody change it
+	 * after the Job is made. */
 	return j->job ? 0 : read_peers(j, arena, ret, err);
 }
 

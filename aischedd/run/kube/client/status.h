@@ -51,9 +51,18 @@ void kube_target_parse(struct kube_target *ret, enum kube_method method,
 
 /*
  * Explain a refusal in *ret and *err. code: HTTP status, not 2xx; body: the
- * Status, any other JSON, or NULL. err->code: ENOENT 404, EEXIST AlreadyExists,
- * ESTALE other 409 and 410, EPERM 403, EDQUOT 403 for a quota, EACCES 401,
- * EINVAL 400 and 422, EMSGSIZE 413, EAGAIN 429, ETIMEDOUT 504, EIO else.
+ * Status, any other JSON, or NULL. Sets err->code:
+ *
+ *	400, 422	EINVAL
+ *	401		EACCES
+ *	403		EDQUOT for a quota, else EPERM
+ *	404		ENOENT
+ *	409		EEXIST if AlreadyExists, else ESTALE
+ *	410		ESTALE
+ *	413		EMSGSIZE
+ *	429		EAGAIN
+ *	504		ETIMEDOUT
+ *	others		EIO
  */
 void kube_status_read(int code, const json_t *body, enum kube_method method,
                       const char *path, struct kube_status *ret,

@@ -57,9 +57,9 @@ static bool is_running(const struct kube_task *task)
 	       !kube_pod_is_over(&task->pod);
 }
 
-/* Count the pod's last sample for the time from use.since to `until`, at most
- * for two periods and SLACK_MS. As use.since only grows, no time counts twice,
- * even if the clock of a node differs from ours. */
+/* Add the pod's last sample to the sums, times the ms from use.since to
+ * `until`, which are at most two periods and SLACK_MS. As use.since only grows,
+ * no time counts twice, even if the clock of a node differs from ours. */
 static void count(struct kube_task *task, int64_t until)
 {
 	struct kube_attempt_use *use = &task->attempt->use;
