@@ -38,6 +38,24 @@ struct kube_attempt *kube_attempt_new(struct kube_space *space,
 	return a;
 }
 
+void kube_attempt_each(struct kube *kube, kube_attempt_fn *fn, void *arg)
+{
+	/* Collect the keys first: an attempt that is freed changes the map. */
+	uint64_t *key = xcalloc(kube->attempts.n + 1, sizeof(*key));
+	size_t n = 0;
+
+	for (size_t i = 0; i < kube->attempts.cap; i++)
+		if (kube->attempts.slot[i].value)
+			key[n++] = kube->attempts.slot[i].key;
+	for (size_t i = 0; i < n; i++) {
+		struct kube_attempt *a = map_find(&kube->attempts, key[i]);
+
+		if (a)
+			fn(a, arg);
+	}
+	free(key);
+}
+
 void kube_attempt_touch(struct kube_attempt *a)
 {
 	if (a->touched)

@@ -57,6 +57,10 @@ struct kube_attempt *kube_attempt_new(struct kube_space *space,
                                       const struct kube_owner *id);
 void kube_attempt_free(struct kube_attempt *a);
 
+/* Call fn for each attempt. fn may free attempts. */
+typedef void kube_attempt_fn(struct kube_attempt *a, void *arg);
+void kube_attempt_each(struct kube *kube, kube_attempt_fn *fn, void *arg);
+
 /* Call kube_life_step() for the attempt once, after the loop has handled the
  * events that are pending now. */
 void kube_attempt_touch(struct kube_attempt *a);

@@ -206,23 +206,15 @@ static void watch(struct kube *kube)
 
 /* --- timers ----------------------------------------------------------- */
 
-/* Step all attempts. Collect their keys first: a step may free its attempt,
- * which changes the map. */
+static void step(struct kube_attempt *a, void *arg)
+{
+	(void)arg;
+	kube_life_step(a);
+}
+
 static void step_all(struct kube *kube)
 {
-	uint64_t *key = xcalloc(kube->attempts.n + 1, sizeof(*key));
-	size_t n = 0;
-
-	for (size_t i = 0; i < kube->attempts.cap; i++)
-		if (kube->attempts.slot[i].value)
-			key[n++] = kube->attempts.slot[i].key;
-	for (size_t i = 0; i < n; i++) {
-		struct kube_attempt *a = map_find(&kube->attempts, key[i]);
-
-		if (a)
-			kube_life_step(a);
-	}
-	free(key);
+	kube_attempt_each(kube, step, NULL);
 }
 
 /* Step each touched attempt once, even if it was touched several times. */
@@ -290,15 +282,10 @@ static void no_resume(struct runner *r, uint64_t job, uint32_t attempt,
 	(void)cpu_use;
 }
 
-static void attempts_free(struct kube *kube)
+static void free_attempt(struct kube_attempt *a, void *arg)
 {
-	for (size_t i = 0; i < kube->attempts.cap; i++)
-		if (kube->attempts.slot[i].value) {
-			kube_attempt_free(kube->attempts.slot[i].value);
-			i = (size_t)-1; /* freeing has changed the map: start
-			                   again */
-		}
-	map_free(&kube->attempts);
+	(void)arg;
+	kube_attempt_free(a);
 }
 
 static void runner_free(struct runner *r)
@@ -317,7 +304,8 @@ static void runner_free(struct runner *r)
 	kube_shared_free(kube);
 	/* Free attempts and adopted Jobs, with the calls that save their logs,
 	 * before the client. */
-	attempts_free(kube);
+	kube_attempt_each(kube, free_attempt, NULL);
+	map_free(&kube->attempts);
 	kube_adopt_free(kube);
 	kube_http_free(kube->http);
 	event_free(kube->tick);

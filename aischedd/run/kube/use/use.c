@@ -279,11 +279,17 @@ static bool is_idle(struct kube_attempt *a, int64_t now)
 	return true;
 }
 
+struct use_round {
+	struct map nodes; /* by name: nodes whose pages are awaited */
+	int64_t now;      /* wall clock in ms */
+	int64_t passed;   /* ms since the last round */
+};
+
 /* Report what the last round has found about an attempt, then ask about its
- * pods again. ms: how long ago that round was. */
-static void step_attempt(struct kube_attempt *a, struct map *nodes, int64_t ms,
-                         int64_t now)
+ * pods again. arg: struct use_round. */
+static void step_attempt(struct kube_attempt *a, void *arg)
 {
+	struct use_round *round = arg;
 	struct kube_attempt_use *use = &a->use;
 	struct kube_task *task;
 	bool any = false, changed = use->changed;
@@ -291,11 +297,12 @@ static void step_attempt(struct kube_attempt *a, struct map *nodes, int64_t ms,
 	TAILQ_FOREACH(task, &a->tasks, of_list)
 		if (gpus_of(a, task) && is_running(task)) {
 			any = true;
-			ask_about(task, nodes, now);
+			ask_about(task, &round->nodes, round->now);
 		}
 	if (!any)
 		return;
-	use->idle_ms = is_idle(a, now) ? use->idle_ms + ms : 0;
+	use->idle_ms =
+	    is_idle(a, round->now) ? use->idle_ms + round->passed : 0;
 	note_memory(a);
 	use->changed = false;
 	if (changed && !a->end.over)
@@ -318,27 +325,6 @@ static void forget_round(struct kube_use *use, struct map *nodes)
 	use->pods = (struct map){ 0 };
 }
 
-static void step_all(struct kube *kube, struct map *nodes)
-{
-	/* the events that are sent may free attempts: walk a copy of the keys
-	 */
-	uint64_t *key = xcalloc(kube->attempts.n + 1, sizeof(*key));
-	int64_t now = clock_ms(), ms = now - kube->use.round_ms;
-	size_t n = 0;
-
-	kube->use.round_ms = now;
-	for (size_t i = 0; i < kube->attempts.cap; i++)
-		if (kube->attempts.slot[i].value)
-			key[n++] = kube->attempts.slot[i].key;
-	for (size_t i = 0; i < n; i++) {
-		struct kube_attempt *a = map_find(&kube->attempts, key[i]);
-
-		if (a)
-			step_attempt(a, nodes, ms, now_ms());
-	}
-	free(key);
-}
-
 static void begin_round(struct kube_use *use, struct kube *kube)
 {
 	struct timeval period = { .tv_sec = kube->conf->accounting.sample };
@@ -349,13 +335,16 @@ static void begin_round(struct kube_use *use, struct kube *kube)
 static void on_round(evutil_socket_t fd, short what, void *arg)
 {
 	struct kube *kube = arg;
-	struct map nodes = { 0 };
+	int64_t ms = clock_ms();
+	struct use_round round = { .now = now_ms(),
+		                   .passed = ms - kube->use.round_ms };
 
 	(void)fd, (void)what;
-	forget_round(&kube->use, &nodes);
+	kube->use.round_ms = ms;
+	forget_round(&kube->use, &round.nodes);
 	if (kube->pool->gpu_metrics)
-		step_all(kube, &nodes);
-	map_free(&nodes);
+		kube_attempt_each(kube, step_attempt, &round);
+	map_free(&round.nodes);
 	fly_next(&kube->use);
 	begin_round(&kube->use, kube);
 }
