@@ -239,3 +239,15 @@ int64_t kube_time(struct kube_reader *r, const char *path)
 		wrong(r, path, "a time");
 	return us;
 }
+
+bool kube_list_has(const json_t *list, const char *word)
+{
+	const json_t *value;
+	size_t i;
+
+	json_array_foreach(list, i, value)
+		if (word && json_is_string(value) &&
+		    !strcmp(json_string_value(value), word))
+			return true;
+	return false;
+}

@@ -47,6 +47,9 @@ static inline const char *kube_text_at(const json_t *map, const char *key)
 	return json_string_value(json_object_get(map, key));
 }
 
+/* Whether a list has this text. word may be NULL, which no list has. */
+bool kube_list_has(const json_t *list, const char *word);
+
 /* Convert bytes to MiB, rounded up for requests, down for capacities. */
 static inline int64_t kube_mib_up(int64_t bytes)
 {

@@ -144,18 +144,6 @@ static const char *or_none(const char *s)
 	return s ? s : "";
 }
 
-static bool has_finalizer(const json_t *meta)
-{
-	const json_t *one;
-	size_t i;
-
-	json_array_foreach(json_object_get(meta, "finalizers"), i, one)
-		if (json_is_string(one) &&
-		    !strcmp(json_string_value(one), FINALIZER))
-			return true;
-	return false;
-}
-
 bool kube_grant_read(const json_t *obj, const struct kube_home *home,
                      struct kube_granted *ret)
 {
@@ -171,7 +159,8 @@ bool kube_grant_read(const json_t *obj, const struct kube_home *home,
 		.version = or_none(kube_text_at(meta, "resourceVersion")),
 		.node = or_none(kube_text_at(notes, KUBE_NOTE_NODE)),
 		.gpus = or_none(kube_text_at(notes, KUBE_NOTE_GPUS)),
-		.finalizer = has_finalizer(meta),
+		.finalizer = kube_list_has(json_object_get(meta, "finalizers"),
+		                           FINALIZER),
 		.allocated = json_is_object(allocation),
 		.results = json_object_get(
 		    json_object_get(allocation, "devices"), "results"),

@@ -1,35 +1,48 @@
-/* labels.c - match labels against a LabelSelector of the API */
+/* labels.c - match labels against selectors of the API */
 #include "aischedd/run/kube/object/labels.h"
 
 #include <string.h>
 
 #include "aischedd/run/kube/client/json.h"
+#include "libcommon/parse.h"
 
-static bool is_among(const json_t *values, const char *s)
+static bool compare(const char *label, const json_t *values, bool greater)
 {
-	const json_t *value;
-	size_t i;
+	const char *s = json_string_value(json_array_get(values, 0));
+	int64_t a, b;
 
-	json_array_foreach(values, i, value)
-		if (json_is_string(value) &&
-		    !strcmp(json_string_value(value), s))
-			return true;
+	if (!label || !s ||
+	    parse_int(label, INT64_MIN, INT64_MAX, &a, NULL) < 0 ||
+	    parse_int(s, INT64_MIN, INT64_MAX, &b, NULL) < 0)
+		return false;
+	return greater ? a > b : a < b;
+}
+
+bool kube_rule_holds(const json_t *rule, const char *label)
+{
+	const json_t *values = json_object_get(rule, "values");
+	const char *op = kube_text_at(rule, "operator");
+
+	if (!op)
+		return false;
+	if (!strcmp(op, "In"))
+		return kube_list_has(values, label);
+	if (!strcmp(op, "NotIn"))
+		return !kube_list_has(values, label);
+	if (!strcmp(op, "Exists"))
+		return label;
+	if (!strcmp(op, "DoesNotExist"))
+		return !label;
+	if (!strcmp(op, "Gt") || !strcmp(op, "Lt"))
+		return compare(label, values, *op == 'G');
 	return false;
 }
 
-static bool expression_holds(const json_t *e, const json_t *labels)
+static const char *label_of(const json_t *labels, const json_t *rule)
 {
-	const char *op = kube_text_at(e, "operator");
-	const char *key = kube_text_at(e, "key");
-	const char *has = key ? kube_text_at(labels, key) : NULL;
-	bool among = has && is_among(json_object_get(e, "values"), has);
+	const char *key = kube_text_at(rule, "key");
 
-	op = op ? op : "";
-	if (!strcmp(op, "In"))
-		return among;
-	if (!strcmp(op, "NotIn"))
-		return !among;
-	return !strcmp(op, "Exists") ? has != NULL : has == NULL;
+	return key ? kube_text_at(labels, key) : NULL;
 }
 
 bool kube_labels_match(const json_t *selector, const json_t *labels)
@@ -50,7 +63,7 @@ bool kube_labels_match(const json_t *selector, const json_t *labels)
 			return false;
 	}
 	json_array_foreach(json_object_get(selector, "matchExpressions"), i, e)
-		if (!expression_holds(e, labels))
+		if (!kube_rule_holds(e, label_of(labels, e)))
 			return false;
 	return true;
 }

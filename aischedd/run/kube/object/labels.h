@@ -1,5 +1,5 @@
 /*
- * labels.h - match labels against a LabelSelector of the API
+ * labels.h - match labels against selectors of the API
  *
  * Pure.
  */
@@ -9,8 +9,13 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Whether the selector matches an object with these labels. An empty selector
- * matches all objects; NULL matches none. */
+/* Whether a rule of matchExpressions holds for the value of its label. NotIn
+ * and DoesNotExist hold for objects without the label (NULL). Gt and Lt are for
+ * nodes only. */
+bool kube_rule_holds(const json_t *rule, const char *label);
+
+/* Whether the LabelSelector matches an object with these labels. An empty
+ * selector matches all objects; NULL matches none. */
 bool kube_labels_match(const json_t *selector, const json_t *labels);
 
 #endif

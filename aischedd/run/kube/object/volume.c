@@ -7,7 +7,6 @@
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/object/labels.h"
 #include "libcommon/mem.h"
-#include "libcommon/parse.h"
 
 static const char *text_at(const json_t *obj, const char *path)
 {
@@ -15,18 +14,6 @@ static const char *text_at(const json_t *obj, const char *path)
 	const char *s = kube_text(&r, path);
 
 	return s ? s : "";
-}
-
-static bool has(const json_t *list, const char *word)
-{
-	const json_t *value;
-	size_t i;
-
-	json_array_foreach(list, i, value)
-		if (word && json_is_string(value) &&
-		    !strcmp(json_string_value(value), word))
-			return true;
-	return false;
 }
 
 void kube_claim_read(const json_t *obj, struct kube_claim_said *ret)
@@ -47,11 +34,12 @@ void kube_claim_read(const json_t *obj, struct kube_claim_said *ret)
 		.bound = !strcmp(phase, "Bound"),
 		.lost = !strcmp(phase, "Lost"),
 		.deleting = json_object_get(meta, "deletionTimestamp") != NULL,
-		.share =
-		    has(modes, "ReadWriteMany") || has(modes, "ReadOnlyMany")
-			? VOLUME_SHARED
-		    : has(modes, "ReadWriteOncePod") ? VOLUME_ONE_POD
-						     : VOLUME_ONE_NODE,
+		.share = kube_list_has(modes, "ReadWriteMany") ||
+		                 kube_list_has(modes, "ReadOnlyMany")
+		             ? VOLUME_SHARED
+		         : kube_list_has(modes, "ReadWriteOncePod")
+		             ? VOLUME_ONE_POD
+		             : VOLUME_ONE_NODE,
 	};
 }
 
@@ -102,7 +90,7 @@ static bool has_all(const json_t *list, const json_t *words)
 	size_t i;
 
 	json_array_foreach(words, i, word)
-		if (!has(list, json_string_value(word)))
+		if (!kube_list_has(list, json_string_value(word)))
 			return false;
 	return true;
 }
@@ -150,38 +138,6 @@ static const char *label_of(const json_t *features, const char *key)
 	return NULL;
 }
 
-static bool compare(const char *label, const json_t *values, bool greater)
-{
-	const char *s = json_string_value(json_array_get(values, 0));
-	int64_t a, b;
-
-	if (!label || !s ||
-	    parse_int(label, INT64_MIN, INT64_MAX, &a, NULL) < 0 ||
-	    parse_int(s, INT64_MIN, INT64_MAX, &b, NULL) < 0)
-		return false;
-	return greater ? a > b : a < b;
-}
-
-/* Whether a matchExpressions rule holds for the value of its label. NotIn and
- * DoesNotExist hold for nodes without the label (NULL). */
-static bool holds(const json_t *rule, const char *label)
-{
-	const json_t *values = json_object_get(rule, "values");
-	const char *op = text_at(rule, "operator");
-
-	if (!strcmp(op, "In"))
-		return label && has(values, label);
-	if (!strcmp(op, "NotIn"))
-		return !label || !has(values, label);
-	if (!strcmp(op, "Exists"))
-		return label;
-	if (!strcmp(op, "DoesNotExist"))
-		return !label;
-	if (!strcmp(op, "Gt") || !strcmp(op, "Lt"))
-		return compare(label, values, *op == 'G');
-	return false;
-}
-
 static bool term_holds(const json_t *term, const char *node,
                        const json_t *features)
 {
@@ -190,11 +146,12 @@ static bool term_holds(const json_t *term, const char *node,
 	size_t i;
 
 	json_array_foreach(labels, i, rule)
-		if (!holds(rule, label_of(features, text_at(rule, "key"))))
+		if (!kube_rule_holds(rule,
+		                     label_of(features, text_at(rule, "key"))))
 			return false;
 	json_array_foreach(fields, i, rule)
 		if (strcmp(text_at(rule, "key"), "metadata.name") != 0 ||
-		    !holds(rule, node))
+		    !kube_rule_holds(rule, node))
 			return false;
 	/* An empty term matches nothing. */
 	return json_array_size(labels) || json_array_size(fields);
@@ -229,7 +186,8 @@ bool kube_topologies_match(const json_t *list, const json_t *features)
 			    label_of(features, text_at(rule, "key"));
 
 			all &= label &&
-			       has(json_object_get(rule, "values"), label);
+			       kube_list_has(json_object_get(rule, "values"),
+			                     label);
 		}
 		if (all)
 			return true;
