@@ -1,7 +1,8 @@
-/* spawn.c - start programs */
+/* spawn.c - start programs and threads */
 #include "libcommon/spawn.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -86,4 +87,21 @@ int spawn_program(const char *const *argv, int in, int out, pid_t *ret)
 		                 .by_shell = true };
 
 	return spawn(&s, ret);
+}
+
+int spawn_thread(void *(*fn)(void *arg), void *arg)
+{
+	pthread_attr_t attr;
+	sigset_t all, was;
+	pthread_t thread;
+	int code;
+
+	sigfillset(&all);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_sigmask(SIG_SETMASK, &all, &was);
+	code = pthread_create(&thread, &attr, fn, arg);
+	pthread_sigmask(SIG_SETMASK, &was, NULL);
+	pthread_attr_destroy(&attr);
+	return code;
 }

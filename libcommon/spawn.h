@@ -1,4 +1,4 @@
-/* spawn.h - start programs */
+/* spawn.h - start programs and threads */
 #ifndef LIBCOMMON_SPAWN_H
 #define LIBCOMMON_SPAWN_H
 
@@ -37,5 +37,9 @@ int spawn(const struct spawn *s, pid_t *ret);
  * (-1: /dev/null), `out` its stdout and stderr. Returns 0 or an errno value.
  */
 int spawn_program(const char *const *argv, int in, int out, pid_t *ret);
+
+/* Start a detached thread with all signals blocked, as the loop's thread
+ * handles them. Returns 0 or an errno value. */
+int spawn_thread(void *(*fn)(void *arg), void *arg);
 
 #endif

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "libcommon/mem.h"
+#include "libcommon/spawn.h"
 
 #ifndef CLOSE_RANGE_UNSHARE
 #define CLOSE_RANGE_UNSHARE 2
@@ -143,23 +144,11 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* Start the thread with all signals blocked, as the loop's thread handles
- * them. If it cannot be started, the next closer_close() tries again. */
+/* Start the thread. If that fails, the next closer_close() tries again. */
 static void start(struct closer *c)
 {
-	pthread_attr_t attr;
-	sigset_t all, was;
-	pthread_t thread;
-
-	if (c->running || !c->n)
-		return;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &was);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	c->running = pthread_create(&thread, &attr, run, c) == 0;
-	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &was, NULL);
+	if (!c->running && c->n)
+		c->running = spawn_thread(run, c) == 0;
 }
 
 struct closer *closer_new(void)

@@ -3,7 +3,6 @@
 
 #include <event2/event.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -14,6 +13,7 @@
 #include "libcommon/auth.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
+#include "libcommon/spawn.h"
 
 enum { NTHREADS = 4 };
 
@@ -203,28 +203,16 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	arm(w);
 }
 
-/* Start the threads with all signals blocked, as the loop's thread
- * handles them. */
 static int start_threads(struct workers *w, struct err *err)
 {
-	pthread_attr_t attr;
-	sigset_t all, was;
 	int rc = 0;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &was);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_mutex_lock(&w->lock);
 	for (int i = 0; i < NTHREADS && rc == 0; i++) {
-		pthread_t thread;
-
-		rc = pthread_create(&thread, &attr, worker_main, w);
+		rc = spawn_thread(worker_main, w);
 		w->holders += rc == 0;
 	}
 	pthread_mutex_unlock(&w->lock);
-	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &was, NULL);
 	errno = rc;
 	return rc ? err_sys(err, "cannot start a thread") : 0;
 }

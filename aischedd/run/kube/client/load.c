@@ -2,14 +2,13 @@
 #include "aischedd/run/kube/client/load.h"
 
 #include <event2/event.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "libcommon/mem.h"
+#include "libcommon/spawn.h"
 
 /* Shared by the thread and the loop; whichever drops it last frees it. */
 struct load_task {
@@ -50,25 +49,6 @@ static void *read_files(void *arg)
 	eventfd_write(r->done_fd, 1);
 	let_go(r);
 	return NULL;
-}
-
-/* Start the thread, with all signals blocked: the loop handles them. Returns 0
- * or an errno value. */
-static int start_thread(struct load_task *r)
-{
-	pthread_attr_t attr;
-	sigset_t all, was;
-	pthread_t thread;
-	int code;
-
-	sigfillset(&all);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_sigmask(SIG_SETMASK, &all, &was);
-	code = pthread_create(&thread, &attr, read_files, r);
-	pthread_sigmask(SIG_SETMASK, &was, NULL);
-	pthread_attr_destroy(&attr);
-	return code;
 }
 
 static void on_ended(evutil_socket_t fd, short what, void *arg)
@@ -119,7 +99,7 @@ struct kube_load *kube_load_start(struct event_base *base, const char *path,
 	r->path = path ? xstrdup(path) : NULL;
 	r->context = context ? xstrdup(context) : NULL;
 	r->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	errno = r->done_fd < 0 ? errno : start_thread(r);
+	errno = r->done_fd < 0 ? errno : spawn_thread(read_files, r);
 	if (errno) {
 		err_sys(err, "kubeconfig: cannot start a thread");
 		atomic_store(&r->holders, 1);
