@@ -195,6 +195,8 @@ static const struct column attempt_columns[] = {
 	{ "held_mem_mib_seconds", "MEM_HELD", .right = true },
 	{ "held_gpu_seconds", "GPU_HELD", .right = true, .show = SHOW_SPAN },
 	{ "peak_mem_mib", "PEAKMEM", .right = true, .show = SHOW_MIB },
+	{ "cpu_util", "CPUEFF", .right = true, .show = SHOW_RATIO },
+	{ "mem_util", "MEMEFF", .right = true, .show = SHOW_RATIO },
 	{ "gpu_util", "GPUEFF", .right = true, .show = SHOW_RATIO },
 	{ "gpu_busy_seconds", "GPU_BUSY", .right = true, .show = SHOW_SPAN },
 	{ "gpu_known_seconds", "GPU_KNOWN", .right = true, .show = SHOW_SPAN },

@@ -8,6 +8,7 @@
 #include "aiq/list.h"
 #include "aiq/show.h"
 #include "aiq/show_array.h"
+#include "aiq/show_attempts.h"
 #include "libcommon/buf.h"
 #include "libcommon/cron/zone.h"
 #include "libcommon/job_fields.h"
@@ -515,9 +516,10 @@ static void show_acts(const json_t *job)
 	}
 }
 
-void show_job(const json_t *job)
+int show_job(struct client *client, const json_t *job, struct err *err)
 {
 	int64_t ended;
+	int rc;
 
 	show_title(job);
 	show_state(job);
@@ -530,9 +532,11 @@ void show_job(const json_t *job)
 	show_times(job);
 	show_acts(job);
 	show_starts(job);
+	rc = attempts_show(client, job, err);
 	if (has_run(job) && show_int_of(job, "end_time", &ended))
 		show_usage(job);
 	show_files(job);
+	return rc;
 }
 
 static int add_part(const void *data, size_t len, void *arg)
@@ -541,8 +545,8 @@ static int add_part(const void *data, size_t len, void *arg)
 	return 0;
 }
 
-static int show_rows(const struct aiq *aiq, const char *at, const char *end,
-                     struct err *err)
+static int show_rows(const struct aiq *aiq, struct client *client,
+                     const char *at, const char *end, struct err *err)
 {
 	struct arrays *arrays = arrays_new(aiq);
 	bool first = true;
@@ -560,13 +564,13 @@ static int show_rows(const struct aiq *aiq, const char *at, const char *end,
 			if (!first)
 				putchar('\n');
 			first = false;
-			show_job(job);
+			rc = show_job(client, job, err);
 		}
 		json_decref(job);
 		at += len + 1;
 	}
 	if (rc == 0)
-		arrays_show(arrays, first);
+		rc = arrays_show(arrays, client, first, err);
 	arrays_free(arrays);
 	return rc;
 }
@@ -584,7 +588,8 @@ int show_jobs(const struct aiq *aiq, struct client *client, struct err *err)
 	json_object_set_new(req, "fields", names);
 	answer = client_call(client, req, NULL, 0, add_part, &rows, err);
 	if (answer) {
-		rc = show_rows(aiq, rows.data, rows.data + rows.len, err);
+		rc = show_rows(aiq, client, rows.data, rows.data + rows.len,
+		               err);
 		if (!rc)
 			rc = list_missing(aiq, answer, err);
 	}

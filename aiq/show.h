@@ -23,11 +23,12 @@ double show_memory_of(const json_t *job);
 void show_line(const char *label, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Print lines about one aspect of a job; show_job() prints all of them. */
+/* Print lines about one aspect of a job. */
 void show_why(const json_t *job);
 void show_owner(const json_t *job);
 void show_request(const json_t *job);
 void show_files(const json_t *job);
-void show_job(const json_t *job);
+/* Print all about a job; requests its attempts from the daemon. */
+int show_job(struct client *client, const json_t *job, struct err *err);
 
 #endif

@@ -162,9 +162,12 @@ static void sum_show(const struct sum *sum)
 	show_line("each task", "`aiq --tasks %llu`, `aiq %llu_N`", id, id);
 }
 
-void arrays_show(const struct arrays *a, bool first)
+int arrays_show(const struct arrays *a, struct client *client, bool first,
+                struct err *err)
 {
-	for (size_t i = 0; i < a->n; i++) {
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < a->n; i++) {
 		const struct sum *sum = &a->sum[i];
 
 		if (!sum->rows)
@@ -173,8 +176,9 @@ void arrays_show(const struct arrays *a, bool first)
 			putchar('\n');
 		first = false;
 		if (sum->rows == 1)
-			show_job(sum->first);
+			rc = show_job(client, sum->first, err);
 		else
 			sum_show(sum);
 	}
+	return rc;
 }

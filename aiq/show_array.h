@@ -16,7 +16,8 @@ void arrays_free(struct arrays *arrays);
  * and is to be shown on its own. */
 bool arrays_take(struct arrays *arrays, json_t *job);
 /* Print the sums, with an empty line before each; before the first one only if
- * `first` is false. */
-void arrays_show(const struct arrays *arrays, bool first);
+ * `first` is false. Shows an array of one row as a job. */
+int arrays_show(const struct arrays *arrays, struct client *client, bool first,
+                struct err *err);
 
 #endif

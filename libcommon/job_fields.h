@@ -59,7 +59,7 @@
 	X(gpu_util, true, true)          \
 	X(gpu_mem_mib, true, true)       \
 	X(gpu_mem_total_mib, true, true) \
-	X(attempts, true, false)         \
+	X(attempts, true, true)          \
 	X(longest_ms, false, false)      \
 	X(cron_id, true, true)           \
 	X(cron_time, true, true)         \

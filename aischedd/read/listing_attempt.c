@@ -1,6 +1,8 @@
 /* listing_attempt.c - the fields of an attempt */
 #include "aischedd/read/listing_row.h"
 
+#include <string.h>
+
 #include "aischedd/state/life/evict.h"
 
 static const struct past_attempt *of(const struct row_view *v)
@@ -53,6 +55,40 @@ static int64_t gpu_mem_mib(const struct row_view *v)
 	return of(v)->gpu.mem_total_mib ? of(v)->gpu.mem_mib : SPEC_UNSET;
 }
 
+/* Write part / whole; null if one of them is not known. */
+static void put_ratio(struct row_view *v, int64_t part, int64_t whole)
+{
+	if (part == SPEC_UNSET || whole == SPEC_UNSET || whole <= 0)
+		put_null(v);
+	else
+		put_milli(v,
+		          (int64_t)((double)part / (double)whole * 1000 + 0.5));
+}
+
+static void a_cpu_util(struct row_view *v)
+{
+	put_ratio(v, of(v)->cpu_ms, of(v)->held[RES_CPU]);
+}
+
+/* A peak is that of the busiest node, and nothing tells how much memory the
+ * attempt held on each of several nodes. */
+static void a_mem_util(struct row_view *v)
+{
+	const struct past_attempt *past = of(v);
+	int64_t ms = 0;
+
+	if (past->began_ms != SPEC_UNSET && past->ended_ms != SPEC_UNSET)
+		ms = past->ended_ms - past->began_ms;
+	if (!past->nodes || strpbrk(past->nodes, ",[") || ms <= 0 ||
+	    past->peak_kib == SPEC_UNSET || past->held[RES_MEM] <= 0)
+		put_null(v);
+	else
+		put_milli(v,
+		          (int64_t)((double)past->peak_kib / 1024 * (double)ms /
+		                        (double)past->held[RES_MEM] +
+		                    0.5));
+}
+
 /* clang-format off */
 FIELD(a_job_id,         put_int,    (int64_t)of(v)->job)
 FIELD(a_array_job_id,   put_int_or, (int64_t)of(v)->array, 0)
@@ -102,7 +138,7 @@ const struct field listing_attempt_fields[] = {
 				    X(peak_mem_mib) X(gpu_busy_seconds)
 					X(gpu_known_seconds) X(gpu_util)
 					    X(gpu_mem_mib) X(gpu_mem_total_mib)
-						X(cost)
+						X(cost) X(cpu_util) X(mem_util)
 #undef X
 						    { NULL, NULL, false }
 };

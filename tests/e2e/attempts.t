@@ -45,12 +45,28 @@ is "an attempt ends before the next begins" \
 like "the job tells what all of them took" "$(aiq "$id")" \
 	"state .*, in all attempts "
 
+shown=$(aiq "$id")
+like "so does each attempt, by how it ended, when and where" "$shown" \
+	"attempt 1  *REQUEUED, ended by SIGTERM; from 2.* for .* on $(uname -n); CPU "
+like "the last one too" "$shown" "attempt 2  *FAILED, exit status 3.*; from 2"
+like "with the share of the memory that it used" "$shown" \
+	"attempt 1 .*; memory [0-9]* %"
+json=$(aiq --json "$id")
+is "JSON of a job has its attempts" \
+	"$(echo "$json" | jq -c '[.jobs[0].attempts, (.attempts[] |
+		[.attempt, .state, (.cpu_util -
+			.cpu_seconds / .held_cpu_seconds | fabs < 0.001)])]')" \
+	'[2,[1,"REQUEUED",true],[2,"FAILED",true]]'
+is "unless columns are chosen" "$(aiq --json -o attempt "$id" | jq -c .)" \
+	'{"jobs":[{"attempt":2}]}'
+
 array=$(submit -a 3-4 --wrap true)
 becomes "tasks of an array" "${array}_4" COMPLETED
 becomes "both of them" "${array}_3" COMPLETED
 is "have rows by their numbers" \
 	"$(attempts display_id,attempt "$array" | sort)" "${array}_3 1
 ${array}_4 1"
+unlike "what started once has no such lines" "$(aiq "${array}_4")" "attempt"
 is "one of them is asked for" "$(attempts display_id "${array}_4")" \
 	"${array}_4"
 
@@ -78,6 +94,19 @@ is "with the sums of all" \
 	"$(aiq --history --attempts --json "$id" |
 		jq '[.attempts[].held_cpu_seconds] | add * 1000 | round')" \
 	"$(aiq --json "$id" | jq '.jobs[0].held_cpu_seconds * 1000 | round')"
+
+tries=$(submit --wrap "exit 1")
+becomes "a job is to have many" "$tries" FAILED
+n=1
+while [ $n -lt 12 ]; do
+	aictl requeue "$tries" >"$dir/out"
+	becomes "it runs for the $n. time more" "$tries" FAILED
+	n=$((n + 1))
+done
+is "only its last ones are shown" \
+	"$(aiq "$tries" | grep -c '^  attempt [0-9]')" 10
+like "with the number of those before" "$(aiq "$tries")" \
+	"attempts  *2 before these: .aiq --history --attempts $tries."
 
 kill_daemon
 start_daemon
