@@ -14,21 +14,25 @@
 #include "aisim/compare.h"
 #include "aisim/nodes.h"
 #include "aisim/sim.h"
+#include "libcommon/clock.h"
 #include "libcommon/err.h"
 #include "libcommon/mem.h"
 #include "libcommon/opt.h"
 #include "libcommon/parse.h"
 
+#define EPOCH_MAX INT64_C(253402300799) /* the end of 9999 */
+
 struct args {
 	const char *conf, *jobs, *swf, *history, *compare;
 	const char *events, *summary;
-	int64_t until;
+	const char *epoch_text;
+	int64_t until, epoch;
 	bool check, shares, advise, json;
 	bool replayed; /* the jobs have been read before, and warnings about
 	                  them printed */
 };
 
-static struct args arg = { .until = TRACE_NEVER };
+static struct args arg = { .until = TRACE_NEVER, .epoch = TRACE_EPOCH };
 
 static int set_until(void *ctx, const struct opt *opt, const char *value,
                      struct err *err)
@@ -55,6 +59,8 @@ static const struct opt opts[] = {
 	  "compare with what this configuration makes of them",
 	  opt_set_text, AT(compare) },
 	{ 0, "until", "SECOND", "end after this second", .set = set_until },
+	{ 0, "epoch", "TIME", "second 0 is this time, in UTC",
+	  opt_set_text, AT(epoch_text) },
 	{ 0, "events", "FILE", "write events, one JSON object a line",
 	  opt_set_text, AT(events) },
 	{ 0, "summary", "FILE", "write sums and speed, as one JSON object",
@@ -248,13 +254,15 @@ static int run(struct sim *sim, FILE *events, struct left_out *left,
 	if (cluster_begin(sim->state, err) < 0)
 		return -1;
 	sim->trace = trace_new(sim->state, input());
+	sim->trace->epoch = arg.epoch;
+	sim->trace->until = arg.until;
 	sim->trace->left = left;
 	if (read_trace(sim->trace, err) < 0)
 		return -1;
-	sim->job = xcalloc(sim->trace->njobs + 1, sizeof(*sim->job));
+	sim_init(sim);
 	state_scale_begin(sim->state);
 	tell_init(&sim->tell, state_nnodes(sim->state), events);
-	return sim_run(sim, arg.until, err);
+	return sim_run(sim, err);
 }
 
 /* Let malloc() keep freed memory: each pass needs as much as the last one, and
@@ -330,6 +338,7 @@ static void find_left(const struct conf *conf, struct left_out *left)
 	struct trace *trace = trace_new(state, input());
 	struct err why;
 
+	trace->epoch = arg.epoch;
 	trace->left = left;
 	if (cluster_begin(state, &why) < 0 || read_trace(trace, &why) < 0)
 		errx(EXIT_FAILURE, "%s", why.text);
@@ -420,10 +429,26 @@ static const char *mistake(void)
 	return NULL;
 }
 
+/* A trace may have times before second 0, but the state has none that are
+ * negative: so second 0 cannot be earlier than TRACE_EPOCH. */
+static int read_epoch(struct err *err)
+{
+	if (!arg.epoch_text)
+		return 0;
+	if (parse_time(arg.epoch_text, clock_wall_s(), &arg.epoch, err) < 0)
+		return -1;
+	if (arg.epoch < TRACE_EPOCH || arg.epoch > EPOCH_MAX)
+		return err_set(err, ERANGE,
+		               "'%s' is not from 2001-09-09 to 9999-12-31",
+		               arg.epoch_text);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct conf *conf, *old = NULL;
 	struct buf lacks = { 0 };
+	struct err why;
 
 	keep_memory();
 	if (opt_parse(&prog, &arg, argc, argv) < argc)
@@ -432,6 +457,10 @@ int main(int argc, char **argv)
 		return usage(mistake());
 	setenv("TZ", "UTC0",
 	       1); /* so that the output does not depend on the time zone */
+	if (read_epoch(&why) < 0) {
+		err_wrap(&why, "--epoch");
+		return usage(why.text);
+	}
 	conf = load_conf(arg.conf, &lacks);
 	if (arg.compare)
 		old = load_conf(arg.compare, NULL);

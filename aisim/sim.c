@@ -9,6 +9,7 @@
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/reserve.h"
 #include "aischedd/state/life/alarm.h"
+#include "aischedd/state/life/cron.h"
 #include "aischedd/state/life/lifecycle.h"
 #include "aischedd/state/life/submit.h"
 #include "aischedd/state/load.h"
@@ -300,7 +301,7 @@ static int pass(struct sim *sim, struct err *err)
 	if (sim->check && plan_check(snap, plan, err) < 0) {
 		arena_free(arena);
 		return err_wrap(err, "second %lld: the plan is wrong",
-		                (long long)(sim->now - SIM_EPOCH));
+		                (long long)(sim->now - sim->trace->epoch));
 	}
 	turns_note(sim, snap, plan);
 	note_promises(sim, snap, plan);
@@ -314,11 +315,12 @@ static int plan(struct sim *sim, struct err *err)
 	settle(sim);
 	for (int i = 0; state_wants_plan(sim->state); i++) {
 		if (i == PASSES_MAX)
-			return err_set(err, EINVAL,
-			               "second %lld: %d plans, each of which "
-			               "changes the one before it",
-			               (long long)(sim->now - SIM_EPOCH),
-			               PASSES_MAX);
+			return err_set(
+			    err, EINVAL,
+			    "second %lld: %d plans, each of which "
+			    "changes the one before it",
+			    (long long)(sim->now - sim->trace->epoch),
+			    PASSES_MAX);
 		if (state_skip_plan(sim->state))
 			break;
 		if (pass(sim, err) < 0)
@@ -397,10 +399,11 @@ static void begin_array(struct sim *sim, uint64_t id)
 static void set_replayed(struct sim *sim, const struct trace_job *tj,
                          struct job *job)
 {
-	if (tj->begin != TRACE_NEVER && SIM_EPOCH + tj->begin > sim->now)
-		job->begin = SIM_EPOCH + tj->begin;
+	if (tj->begin != TRACE_NEVER &&
+	    sim->trace->epoch + tj->begin > sim->now)
+		job->begin = sim->trace->epoch + tj->begin;
 	if (tj->deadline != TRACE_NEVER)
-		job->deadline = SIM_EPOCH + tj->deadline;
+		job->deadline = sim->trace->epoch + tj->deadline;
 	if (!tj->array)
 		return;
 	begin_array(sim, tj->array);
@@ -408,10 +411,43 @@ static void set_replayed(struct sim *sim, const struct trace_job *tj,
 	job->task = tj->task;
 }
 
+static void cancel(struct sim *sim, uint64_t id)
+{
+	struct job *job = state_job(sim->state, id);
+
+	if (job)
+		happen(sim, job, (struct event_in){ .kind = EV_cancel });
+}
+
+/* Whether the run of a cron entry that is due now is not skipped. Replaces
+ * earlier runs if the entry's policy is to do so. */
+static bool comes(struct sim *sim, uint64_t id)
+{
+	const struct trace_job *tj = &sim->trace->job[id - 1];
+	struct cron_entry *e = state_cron(sim->state, tj->cron);
+	const uint64_t *run;
+	int64_t time;
+	size_t n;
+
+	if (!e)
+		return true;
+	if (!state_cron_take(sim->state, e, sim->trace->epoch, sim->now,
+	                     &time)) {
+		sim->nskipped++;
+		tell_skip(sim, id, e->rule.policy == CRON_FORBID);
+		return false;
+	}
+	n = state_cron_live(sim->state, e, &run);
+	for (size_t i = 0; e->rule.policy == CRON_REPLACE && i < n; i++)
+		cancel(sim, run[i]);
+	return true;
+}
+
 static struct job *admit(struct sim *sim, uint64_t id)
 {
 	struct trace_job *tj = &sim->trace->job[id - 1];
-	int64_t submit = SIM_EPOCH + tj->submit;
+	struct cron_entry *e = state_cron(sim->state, tj->cron);
+	int64_t submit = sim->trace->epoch + tj->submit;
 	struct submitter who = { .uid = tj->user,
 		                 .gid = tj->user,
 		                 .user = sim->trace->user[tj->user],
@@ -425,6 +461,10 @@ static struct job *admit(struct sim *sim, uint64_t id)
 	spec.near = tj->near;
 	spec.apart = tj->apart;
 	spec_resolve(&spec, 0, &req, NULL);
+	if (e)
+		state_cron_spec(sim->state, e,
+		                sim->now - state_cron_shift(sim->state, e),
+		                &spec);
 	job = state_make_job(sim->state, &spec, &who, tj->queue, id, submit);
 	if (tj->replayed)
 		set_replayed(sim, tj, job);
@@ -447,6 +487,8 @@ static struct job *admit(struct sim *sim, uint64_t id)
 		           .was_running = tj->node != NULL },
 	};
 	state_admit(sim->state, job, &spec, sim->now);
+	if (e)
+		state_cron_ran(sim->state, e, id, spec.cron_time);
 	free(tj->packed);
 	tj->packed = NULL;
 	return job;
@@ -457,8 +499,13 @@ static void arrive(struct sim *sim)
 	const struct trace *trace = sim->trace;
 
 	while (sim->next_job < trace->njobs &&
-	       SIM_EPOCH + trace->job[sim->next_job].submit <= sim->now) {
-		tell_submit(sim, admit(sim, ++sim->next_job));
+	       sim->trace->epoch + trace->job[sim->next_job].submit <=
+	           sim->now) {
+		uint64_t id = ++sim->next_job;
+
+		if (!comes(sim, id))
+			continue;
+		tell_submit(sim, admit(sim, id));
 		sim->stats.upset = sim->now;
 		sim->retries = 0;
 	}
@@ -489,14 +536,6 @@ static void node_down(struct sim *sim, uint32_t node)
 	}
 }
 
-static void cancel(struct sim *sim, uint64_t id)
-{
-	struct job *job = state_job(sim->state, id);
-
-	if (job)
-		happen(sim, job, (struct event_in){ .kind = EV_cancel });
-}
-
 static void hold(struct sim *sim, uint64_t id, bool held)
 {
 	struct job *job = state_job(sim->state, id);
@@ -512,8 +551,8 @@ static int reserve(struct sim *sim, const struct trace_act *act,
 {
 	struct reserve_ask ask = act->reserve;
 
-	ask.start += SIM_EPOCH;
-	ask.end += SIM_EPOCH;
+	ask.start += sim->trace->epoch;
+	ask.end += sim->trace->epoch;
 	if (state_reserve(sim->state, &ask, sim->now, err) == 0)
 		return 0;
 	err_wrap(err, "reserve");
@@ -563,7 +602,7 @@ static int happenings(struct sim *sim, struct err *err)
 	for (; sim->next_act < trace->nacts; sim->next_act++) {
 		const struct trace_act *a = &trace->act[sim->next_act];
 
-		if (SIM_EPOCH + a->at > sim->now)
+		if (sim->trace->epoch + a->at > sim->now)
 			break;
 		if (a->kind >= TRACE_HOLD && !arrived) {
 			arrive(sim);
@@ -611,7 +650,7 @@ static int begin_running(struct sim *sim, struct room *room, uint64_t id,
 	free(place);
 	happen(sim, job,
 	       (struct event_in){ .kind = EV_started,
-	                          .time = SIM_EPOCH + tj->started });
+	                          .time = sim->trace->epoch + tj->started });
 	sj->stats.ran = -tj->started;
 	if (sj->left != TRACE_NEVER)
 		sj->left = sj->left > -tj->started ? sj->left + tj->started : 0;
@@ -628,7 +667,7 @@ static int begin(struct sim *sim, struct err *err)
 	struct room *room = room_new(sim->state);
 	int rc = 0;
 
-	sim->now = SIM_EPOCH;
+	sim->now = sim->trace->epoch;
 	sim->held = xcalloc(RES_N * (state_conf(sim->state)->npools + 1),
 	                    sizeof(*sim->held));
 	sim->stats.upset = NO_TIME;
@@ -696,15 +735,16 @@ static int64_t next_known(struct sim *sim)
 	if (e)
 		sooner(&at, e->at);
 	if (sim->next_job < trace->njobs)
-		sooner(&at, SIM_EPOCH + trace->job[sim->next_job].submit);
+		sooner(&at,
+		       sim->trace->epoch + trace->job[sim->next_job].submit);
 	if (sim->next_act < trace->nacts)
-		sooner(&at, SIM_EPOCH + trace->act[sim->next_act].at);
+		sooner(&at, sim->trace->epoch + trace->act[sim->next_act].at);
 	return at;
 }
 
 /* Returns the time of the next event, or NO_TIME. Most alarms of the state are
  * for limits of jobs that have ended: skip alarms that change nothing. */
-static int64_t next_time(struct sim *sim, int64_t until)
+static int64_t next_time(struct sim *sim)
 {
 	for (;;) {
 		int64_t known = next_known(sim), at = known;
@@ -713,7 +753,7 @@ static int64_t next_time(struct sim *sim, int64_t until)
 		 * would be retried for ever. */
 		if (known != NO_TIME || sim->retries < RETRIES_MAX)
 			sooner(&at, state_next_tick(sim->state));
-		if (at == NO_TIME || at - SIM_EPOCH > until)
+		if (at == NO_TIME || at - sim->trace->epoch > sim->trace->until)
 			return NO_TIME;
 		if (at == known)
 			return at;
@@ -723,7 +763,15 @@ static int64_t next_time(struct sim *sim, int64_t until)
 	}
 }
 
-int sim_run(struct sim *sim, int64_t until, struct err *err)
+void sim_init(struct sim *sim)
+{
+	sim->job = xcalloc(sim->trace->njobs + 1, sizeof(*sim->job));
+	for (size_t i = 0; i < sim->trace->njobs; i++)
+		sim->job[i].stats = (struct job_stats){ .first_start = NO_TIME,
+			                                .end = NO_TIME };
+}
+
+int sim_run(struct sim *sim, struct err *err)
 {
 	int64_t at;
 
@@ -733,7 +781,7 @@ int sim_run(struct sim *sim, int64_t until, struct err *err)
 		shares_print(sim->state, sim->now, sim->shares);
 	if (second(sim, err) < 0)
 		return -1;
-	while ((at = next_time(sim, until)) != NO_TIME) {
+	while ((at = next_time(sim)) != NO_TIME) {
 		stats_advance(&sim->stats, sim->now, at);
 		sim->now = at;
 		if (second(sim, err) < 0)

@@ -16,10 +16,6 @@
 #include "aisim/tell.h"
 #include "aisim/trace.h"
 
-/* The state's time at second 0 of the simulation: a midnight of 2001. The state
- * has no negative times, but a trace may. */
-#define SIM_EPOCH ((int64_t)11574 * 86400)
-
 /* A job of the trace, at index id - 1. Times are those of the state. */
 struct sim_job {
 	/* Its tasks according to the events written so far, or NULL. */
@@ -41,7 +37,8 @@ struct sim {
 	struct scaled scaled;
 	/* Index of the next job and event of the trace. */
 	size_t next_job, next_act;
-	int64_t now; /* the present time of the state */
+	int64_t now;     /* the present time of the state */
+	size_t nskipped; /* runs of cron entries that were skipped */
 	/* Failed starts since the last event of another kind. */
 	unsigned retries;
 	bool check; /* run plan_check() on every plan */
@@ -53,10 +50,13 @@ struct sim {
 	struct stats stats;
 };
 
-/* Simulate up to and including the second `until`, or with TRACE_NEVER until
- * nothing more can change. Fails with EINVAL if a plan is invalid, with EBUSY
- * if the jobs that are running at second 0 do not fit. */
-int sim_run(struct sim *sim, int64_t until, struct err *err);
+/* Make the jobs of the trace, which trace_finish() has ordered. */
+void sim_init(struct sim *sim);
+
+/* Simulate up to and including the second trace->until, or with TRACE_NEVER
+ * until nothing more can change. Fails with EINVAL if a plan is invalid, with
+ * EBUSY if the jobs that are running at second 0 do not fit. */
+int sim_run(struct sim *sim, struct err *err);
 
 /* Free everything but the state, which is the caller's. */
 void sim_fini(struct sim *sim);

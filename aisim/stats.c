@@ -166,14 +166,16 @@ double stats_slowdown(const struct job_stats *job)
 }
 
 /* Returns the time from the first submission to the last end. */
-static int64_t makespan(const struct stats *stats, const struct sim_job *job,
-                        size_t njobs)
+static int64_t makespan(const struct sim *sim)
 {
-	if (!njobs || stats->last_end == NO_TIME)
+	const struct trace *trace = sim->trace;
+	int64_t first = trace->epoch;
+
+	if (!trace->njobs || sim->stats.last_end == NO_TIME)
 		return 0;
-	return stats->last_end - (job[0].stats.submit > SIM_EPOCH
-	                              ? job[0].stats.submit
-	                              : SIM_EPOCH);
+	if (trace->job[0].submit > 0)
+		first += trace->job[0].submit;
+	return sim->stats.last_end - first;
 }
 
 static void print_waits(const struct sim_job *job, size_t njobs, FILE *out)
@@ -229,10 +231,9 @@ void stats_print(const struct sim *sim, FILE *out)
 	struct rusage usage;
 
 	getrusage(RUSAGE_SELF, &usage);
-	fprintf(out, "{\"jobs\":%zu,", njobs);
+	fprintf(out, "{\"jobs\":%zu,", njobs - sim->nskipped);
 	print_waits(job, njobs, out);
-	fprintf(out, ",\"makespan\":%lld",
-	        (long long)makespan(stats, job, njobs));
+	fprintf(out, ",\"makespan\":%lld", (long long)makespan(sim));
 	fprintf(
 	    out, ",\"gpu_utilisation\":%.4f",
 	    ratio((double)stats->used_at_end, (double)stats->offered_at_end));

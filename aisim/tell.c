@@ -32,17 +32,17 @@ static const char *name_of(const struct sim *sim, uint64_t job)
 	return sim->trace->job[job - 1].name;
 }
 
-static void begin(struct sim *sim, const char *event, const struct job *job)
+static void begin(struct sim *sim, const char *event, uint64_t job)
 {
 	struct buf *line = &sim->tell.line;
 
 	buf_clear(line);
 	buf_puts(line, "{\"t\":");
-	buf_i64(line, sim->now - SIM_EPOCH);
+	buf_i64(line, sim->now - sim->trace->epoch);
 	buf_puts(line, ",\"event\":\"");
 	buf_puts(line, event);
 	buf_puts(line, "\",\"job\":");
-	buf_json(line, name_of(sim, job->id));
+	buf_json(line, name_of(sim, job));
 }
 
 static void end(struct sim *sim)
@@ -60,18 +60,20 @@ void tell_node(struct sim *sim, const char *event, uint32_t node)
 
 	buf_clear(line);
 	buf_printf(line, "{\"t\":%lld,\"event\":\"%s\",\"node\":",
-	           (long long)(sim->now - SIM_EPOCH), event);
+	           (long long)(sim->now - sim->trace->epoch), event);
 	buf_json(line, state_node_label(sim->state, node));
 	end(sim);
 }
 
-static void put_time(struct buf *line, const char *key, int64_t at)
+static void put_time(struct sim *sim, const char *key, int64_t at)
 {
+	struct buf *line = &sim->tell.line;
+
 	buf_printf(line, ",\"%s\":", key);
 	if (at == NO_TIME)
 		buf_puts(line, "null");
 	else
-		buf_i64(line, at - SIM_EPOCH);
+		buf_i64(line, at - sim->trace->epoch);
 }
 
 static void put_why(struct sim *sim, const struct job *job)
@@ -294,14 +296,22 @@ static void put_placed(struct sim *sim, const struct job *job, bool only_old)
 
 void tell_submit(struct sim *sim, const struct job *job)
 {
-	begin(sim, "submit", job);
+	begin(sim, "submit", job->id);
+	end(sim);
+}
+
+void tell_skip(struct sim *sim, uint64_t job, bool overlap)
+{
+	begin(sim, "skip", job);
+	buf_printf(&sim->tell.line, ",\"why\":\"%s\"",
+	           overlap ? "overlap" : "limit");
 	end(sim);
 }
 
 void tell_start_failed(struct sim *sim, const struct job *job)
 {
 	compare(&sim->tell, NULL, job->place);
-	begin(sim, "start_failed", job);
+	begin(sim, "start_failed", job->id);
 	put_nodes(sim, false);
 	end(sim);
 	compared(&sim->tell);
@@ -328,7 +338,7 @@ static void show(struct sim *sim, const struct job *job, bool runs)
 static void tell_start(struct sim *sim, const struct job *job)
 {
 	compare(&sim->tell, NULL, job->place);
-	begin(sim, "start", job);
+	begin(sim, "start", job->id);
 	put_placed(sim, job, false);
 	end(sim);
 	compared(&sim->tell);
@@ -341,7 +351,7 @@ static void tell_evict(struct sim *sim, const struct job *job)
 {
 	struct sim_job *sj = &sim->job[job->id - 1];
 
-	begin(sim, "evict", job);
+	begin(sim, "evict", job->id);
 	put_why(sim, job);
 	buf_printf(&sim->tell.line, ",\"tasks\":%u", sj->shown->ntasks);
 	end(sim);
@@ -356,7 +366,7 @@ static void tell_end(struct sim *sim, const struct job *job)
 	show(sim, job, false);
 	sj->end = job->state;
 	stats_end(&sim->stats, &sj->stats, sim->now);
-	begin(sim, "end", job);
+	begin(sim, "end", job->id);
 	buf_printf(&sim->tell.line, ",\"state\":\"%s\"",
 	           job_state_name((enum job_state)job->state));
 	end(sim);
@@ -377,13 +387,13 @@ static void tell_resize(struct sim *sim, const struct job *job)
 		got |= t->before < t->after;
 	}
 	if (lost) {
-		begin(sim, "shrink", job);
+		begin(sim, "shrink", job->id);
 		put_placed(sim, job, true);
 		put_why(sim, job);
 		end(sim);
 	}
 	if (got) {
-		begin(sim, "grow", job);
+		begin(sim, "grow", job->id);
 		put_placed(sim, job, false);
 		end(sim);
 	}
@@ -473,11 +483,11 @@ static void tell_wait(struct sim *sim, const struct job *job)
 	    state_why(sim->state, job, sim->now, &raw, &expected, &position);
 
 	put_text(sim, raw.data ? raw.data : "", &text);
-	begin(sim, "wait", job);
+	begin(sim, "wait", job->id);
 	buf_printf(&sim->tell.line,
 	           ",\"reason\":\"%s\",\"reason_text\":", reason_name(why));
 	buf_json(&sim->tell.line, text.data);
-	put_time(&sim->tell.line, "expected_start", expected);
+	put_time(sim, "expected_start", expected);
 	end(sim);
 	buf_free(&raw);
 	buf_free(&text);

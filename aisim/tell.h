@@ -7,6 +7,7 @@
 #ifndef AISIM_TELL_H
 #define AISIM_TELL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -32,6 +33,9 @@ void tell_init(struct tell *tell, size_t nnodes, FILE *out);
 void tell_fini(struct tell *tell);
 
 void tell_submit(struct sim *sim, const struct job *job);
+/* Write that a run of a cron entry is skipped: because an earlier one had not
+ * ended (overlap), or because too many had not. */
+void tell_skip(struct sim *sim, uint64_t job, bool overlap);
 void tell_start_failed(struct sim *sim, const struct job *job);
 
 /* Write the events for all changes of the job since the last call, and update

@@ -7,6 +7,7 @@
 
 #include "aischedd/state/life/submit.h"
 #include "aischedd/state/life/submit_check.h"
+#include "libcommon/cron/zones.h"
 #include "libcommon/dependency.h"
 #include "libcommon/mem.h"
 
@@ -17,6 +18,9 @@ struct trace *trace_new(struct state *state, const char *file)
 	trace->state = state;
 	trace->file = file;
 	trace->arena = arena_new();
+	trace->epoch = TRACE_EPOCH;
+	trace->until = TRACE_NEVER;
+	trace_set_zones(trace);
 	return trace;
 }
 
@@ -26,7 +30,11 @@ void trace_free(struct trace *trace)
 		return;
 	for (size_t i = 0; i < trace->njobs; i++)
 		free(trace->job[i].packed);
+	for (size_t i = 0; i < trace->ncrons; i++)
+		free(trace->cron[i].packed);
 	free(trace->job);
+	free(trace->cron);
+	zones_free(trace->zones);
 	free(trace->act);
 	map_free(&trace->names);
 	map_free(&trace->users);
@@ -100,8 +108,8 @@ static int check_running(const struct trace_job *job, const struct request *req,
 	return 0;
 }
 
-static int check(struct trace *trace, struct trace_job *job, struct spec *spec,
-                 struct err *err)
+int trace_check(struct trace *trace, struct trace_job *job, struct spec *spec,
+                struct err *err)
 {
 	struct submitter who = { .operator_ = true };
 	struct request req;
@@ -125,7 +133,7 @@ int trace_add(struct trace *trace, const struct trace_job *given,
 		return err_set(err, EINVAL,
 		               "job '%s' was given in line %u already",
 		               job.name, trace->job[known - 1].line);
-	if (check(trace, &job, spec, err) < 0)
+	if (trace_check(trace, &job, spec, err) < 0)
 		return -1;
 	job.name = arena_strdup(trace->arena, job.name);
 	job.packed = spec_pack(spec);
@@ -367,6 +375,18 @@ static int replay_dependency(struct trace *trace, struct trace_job *job,
 	return 0;
 }
 
+/* Why the job `mine` cannot refer to this job, which `id` is 0 if there
+ * is none. */
+static const char *bad_target(const struct trace *trace, uint64_t id,
+                              uint64_t mine)
+{
+	if (!id)
+		return "is not a job";
+	if (trace->job[id - 1].cron)
+		return "is a run of a cron entry, which may be skipped";
+	return id >= mine ? "does not arrive before it" : NULL;
+}
+
 /* Returns the id of the job in a text like "prep" or "prep+5", whose length is
  * *len, and sets *len to the length of its name. */
 static uint64_t target(const struct trace *trace, const char *s, size_t *len)
@@ -398,12 +418,12 @@ static int number_dependency(struct trace *trace, struct trace_job *job,
 
 		if (before == ':') {
 			uint64_t id = target(trace, s, &name);
-			if (!id || id >= mine) {
+			const char *bad = bad_target(trace, id, mine);
+
+			if (bad) {
 				err_set(err, EINVAL,
 				        "job '%s' depends on '%.*s', which %s",
-				        job->name, (int)len, s,
-				        id ? "does not arrive before it"
-				           : "is not a job");
+				        job->name, (int)len, s, bad);
 				buf_free(&text);
 				return -1;
 			}
@@ -434,17 +454,18 @@ static int number_near(struct trace *trace, const struct trace_job *job,
 	int rc = 0;
 
 	for (size_t len; *s && *s != ':'; s += len + (s[len] == ',')) {
+		const char *bad;
 		uint64_t id;
 
 		len = strcspn(s, ",:");
 		id = job->replayed
 		         ? replayed_id(trace, strtoull(s, NULL, 10), mine)
 		         : find(trace, s, len);
-		if (!job->replayed && (!id || id >= mine))
-			rc = err_set(
-			    err, EINVAL, "job '%s' names '%.*s', which %s",
-			    job->name, (int)len, s,
-			    id ? "does not arrive before it" : "is not a job");
+		bad = job->replayed ? NULL : bad_target(trace, id, mine);
+		if (bad)
+			rc = err_set(err, EINVAL,
+			             "job '%s' names '%.*s', which %s",
+			             job->name, (int)len, s, bad);
 		else if (id)
 			buf_printf(&text, "%s%llu", text.len ? "," : "",
 			           (unsigned long long)id);
@@ -545,6 +566,8 @@ void trace_shift(struct trace *trace)
 
 int trace_finish(struct trace *trace, struct err *err)
 {
+	if (trace_add_runs(trace, err) < 0)
+		return -1;
 	number_jobs(trace);
 	number_arrays(trace);
 	if (trace->nacts)

@@ -18,7 +18,12 @@
 #include "aischedd/state/cluster/reserve.h"
 #include "aischedd/state/state.h"
 #include "libcommon/buf.h"
+#include "libcommon/cron/cron_rule.h"
 #include "libcommon/map.h"
+
+/* The state's time at second 0 if no other is chosen: a midnight of 2001. The
+ * state has no negative times, but a trace may. */
+#define TRACE_EPOCH ((int64_t)11574 * 86400)
 
 #define TRACE_NEVER INT64_MAX
 #define TRACE_MAX_S ((int64_t)1 << 40)    /* latest time */
@@ -71,6 +76,7 @@ struct trace_job {
 	uint64_t rank;   /* order of jobs that arrive in the same second; jobs
 	                    of equal rank are in order of task, then line */
 	uint64_t array;  /* id of the first task, after trace_finish() */
+	uint64_t cron;   /* id of its cron entry in the state; 0: none */
 	const char *in;  /* name of the array that it belongs to, or NULL */
 	uint32_t task, limit; /* its index in the array; how many tasks may run
 	                         at once, 0: any number */
@@ -125,10 +131,20 @@ struct trace_act {
 	struct reserve_ask reserve; /* with times of the simulation */
 };
 
+/* A cron entry, which is in the state, too. */
+struct trace_cron {
+	struct trace_job job; /* what its runs have in common */
+	char *packed;         /* their spec */
+	uint64_t id;          /* in the state */
+};
+
 struct trace {
 	const char *file; /* name of the file, for errors */
 	struct state *state;
 	struct arena *arena;
+	/* The state's time at second 0 (TRACE_EPOCH), and the last second that
+	 * is simulated (TRACE_NEVER). Set them before the file is read. */
+	int64_t epoch, until;
 	struct trace_job *job; /* at index id - 1 */
 	size_t njobs, job_cap;
 	struct trace_act *act; /* sorted by time */
@@ -141,6 +157,9 @@ struct trace {
 	size_t narrays, array_cap;
 	struct map arrays;   /* maps the hash of a name to its index + 1 */
 	struct map array_of; /* maps the id of an array to its index + 1 */
+	struct trace_cron *cron;
+	size_t ncrons, cron_cap;
+	struct zones *zones; /* of cron entries */
 
 	/* Number of jobs of a history that this configuration cannot take. */
 	size_t nleft_out;
@@ -207,10 +226,29 @@ int trace_line(struct trace *trace, const char *text, size_t len, uint32_t line,
 /* Returns the index of the user with this name, who is added if necessary. */
 uint32_t trace_user(struct trace *trace, const char *name);
 
+/* Check a job, complete its spec and set its queue. Fails with EINVAL, ENOENT
+ * or EPERM. */
+int trace_check(struct trace *trace, struct trace_job *job, struct spec *spec,
+                struct err *err);
+
 /* Check a job and add it. Strings are copied; the array `node` is not. Fails
  * with EINVAL, ENOENT or EPERM. */
 int trace_add(struct trace *trace, const struct trace_job *job,
               struct spec *spec, struct err *err);
+
+/* Add a cron entry to the trace and to the state. Its runs will be like `job`,
+ * which arrives when the entry is made. Fails with EINVAL or ENOENT. */
+int trace_add_cron(struct trace *trace, const struct trace_job *job,
+                   struct spec *spec, const struct cron_rule *rule,
+                   struct err *err);
+
+/* Add a job for each run of each cron entry up to trace->until; which of them
+ * are skipped will turn out when their times come. Fails with EINVAL if that
+ * does not end, with E2BIG if there are too many. */
+int trace_add_runs(struct trace *trace, struct err *err);
+
+/* Give the state the time zones of the trace, by names. */
+void trace_set_zones(struct trace *trace);
 
 /* Sort the jobs and resolve names, after all files have been read. Fails with
  * EINVAL, and a text like "FILE:LINE: what", if a job names another that does

@@ -7,6 +7,7 @@
 
 #include "aischedd/state/cluster/node.h"
 #include "aisim/trace.h"
+#include "libcommon/cron/schedule.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 #include "libcommon/mig.h"
@@ -17,6 +18,7 @@ struct line {
 	struct trace *trace;
 	struct trace_job job;
 	struct spec spec;
+	struct cron_rule cron; /* of a cron entry; times count from second 0 */
 	const char *user;
 	int64_t preemptible, start_fails;
 	size_t ndev; /* number of tasks in job.dev */
@@ -251,6 +253,32 @@ static int set_dev(struct line *line, const struct key *key, json_t *value,
 	return 0;
 }
 
+/* Set an option of --cron, whose name has a dash. */
+static int set_cron(struct line *line, const struct key *key, json_t *value,
+                    struct err *err)
+{
+	char name[16];
+
+	if (!json_is_string(value))
+		return err_set(err, EINVAL, "a text is expected");
+	snprintf(name, sizeof(name), "%s", key->name);
+	if (strchr(name, '_'))
+		*strchr(name, '_') = '-';
+	return cron_rule_set(&line->cron, name, json_string_value(value), 0,
+	                     err);
+}
+
+static int set_jitter(struct line *line, const struct key *key, json_t *value,
+                      struct err *err)
+{
+	if (set_duration(line, key, value, err) < 0)
+		return -1;
+	if (line->cron.jitter_s > CRON_JITTER_MAX_S)
+		return err_set(err, EINVAL, "it is at most %d s",
+		               CRON_JITTER_MAX_S);
+	return 0;
+}
+
 /* --- a job ------------------------------------------------------------- */
 
 #define JOB(key, set, member)                           \
@@ -264,6 +292,11 @@ static const struct key keys[] = {
 	JOB("constraint", set_text, spec.constraint),
 	JOB("prefer", set_text, spec.prefer),
 	JOB("cpus", set_milli, spec.cpus),
+	JOB("cron", set_cron, cron),
+	JOB("cron_jitter", set_jitter, cron.jitter_s),
+	JOB("cron_policy", set_cron, cron),
+	JOB("cron_tz", set_cron, cron),
+	JOB("cron_until", set_duration, cron.until),
 	JOB("dependency", set_text, job.dependency),
 	JOB("dev", set_dev, job.dev),
 	JOB("duration", set_duration, job.work),
@@ -307,6 +340,22 @@ static const struct key *find_key(const char *name)
 	return NULL;
 }
 
+static int add_cron(struct line *line, struct err *err)
+{
+	struct cron_rule *rule = &line->cron;
+
+	if (rule->until != SCHEDULE_NEVER)
+		rule->until += line->trace->epoch;
+	return trace_add_cron(line->trace, &line->job, &line->spec, rule, err);
+}
+
+/* Whether the job has a key that only cron entries have. */
+static bool is_like_cron(const struct cron_rule *rule)
+{
+	return rule->policy || *rule->zone || rule->jitter_s ||
+	       rule->until != SCHEDULE_NEVER;
+}
+
 static int read_job(struct trace *trace, json_t *obj, uint32_t number,
                     struct err *err)
 {
@@ -318,6 +367,7 @@ static int read_job(struct trace *trace, json_t *obj, uint32_t number,
 	json_t *value;
 
 	spec_init(&line.spec);
+	cron_rule_init(&line.cron);
 	json_object_foreach(obj, name, value) {
 		const struct key *key = find_key(name);
 
@@ -338,6 +388,10 @@ static int read_job(struct trace *trace, json_t *obj, uint32_t number,
 	line.job.preemptible = (int8_t)line.preemptible;
 	line.job.start_fails = line.start_fails == 1;
 	line.job.user = trace_user(trace, line.user);
+	if (line.cron.schedule)
+		return add_cron(&line, err);
+	if (is_like_cron(&line.cron))
+		return err_set(err, EINVAL, "a cron entry needs \"cron\"");
 	return trace_add(trace, &line.job, &line.spec, err);
 }
 

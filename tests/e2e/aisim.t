@@ -58,6 +58,11 @@ printf '{"id":"a"}\n{"id":"a"}\n' >"$dir/twice"
 printf '\n{"id":"a","gpus":3,"nodes":["n"]}\n' >"$dir/full"
 printf '{"id":"a"}\n' >"$dir/jobs"
 
+printf '{"id":"a","submit":9}\n' >"$dir/late"
+"$aisim" -c "$dir/conf" -j "$dir/late" --until 8 2>&1 |
+	grep -q '^{"jobs":1,"ended":0,"wait":{"mean":0.0000,'
+result $? "a job that has not arrived has not ended"
+
 printf '{"id":"a","memory":1024}\n' >"$dir/memory"
 "$aisim" -c "$dir/conf" -j "$dir/memory" --events - >"$dir/out" 2>"$dir/err"
 grep -q "no job has started; the first: .*memory" "$dir/err"
@@ -68,6 +73,9 @@ bad 2 "give a configuration with -c" -j "$dir/jobs"
 bad 2 "give one of --jobs, --swf and --history" -c "$dir/conf"
 bad 2 "give one of" -c "$dir/conf" -j "$dir/jobs" --swf "$dir/jobs"
 bad 2 "no operands" -c "$dir/conf" -j "$dir/jobs" more
+bad 2 "--epoch: bad time 'x'" -c "$dir/conf" -j "$dir/jobs" --epoch x
+bad 2 "--epoch: '2001-09-08' is not from 2001-09-09" -c "$dir/conf" \
+	-j "$dir/jobs" --epoch 2001-09-08
 bad 2 "--until: bad number 'x'" -c "$dir/conf" -j "$dir/jobs" --until x
 bad 1 "cannot read '/nonexistent'" -c "$dir/conf" -j /nonexistent
 bad 1 "cannot write '/nonexistent/x'" -c "$dir/conf" -j "$dir/jobs" \
@@ -104,6 +112,27 @@ bad_line "job 'x': constraint: bad constraint 'a&'" \
 bad_line "job 'x': --topology: there is no topology level 'row'" \
 	'{"id":"x","topology":"row"}'
 bad_line "nodes: there is no node 'm'" '{"id":"x","nodes":["m"]}'
+bad_line "cron: minute '60'" '{"id":"x","cron":"60 * * * *"}'
+bad_line "cron_policy: bad policy 'all'" \
+	'{"id":"x","cron":"@daily","cron_policy":"all"}'
+bad_line "--cron-tz: cannot open time zone" \
+	'{"id":"x","cron":"@daily","cron_tz":"Mars/Base"}'
+bad_line "cron_jitter: it is at most 3600 s" \
+	'{"id":"x","cron":"@daily","cron_jitter":3601}'
+bad_line "a cron entry needs \"cron\"" '{"id":"x","cron_until":9}'
+bad_line "held does not go with cron" '{"id":"x","cron":"@daily","held":true}'
+bad_line "job 'x': there is no queue 'z'" \
+	'{"id":"x","cron":"@daily","queue":"z"}'
+bad_line "--cron: '@every 30s' comes every 30 s" '{"id":"x","cron":"@every 30s"}'
+bad_line "cron entry 'x' never ends: set its cron_until or --until" \
+	'{"id":"x","cron":"@daily"}'
+printf '%s\n' '{"id":"c","cron":"@every 1h","cron_until":9999}' \
+	'{"id":"d","submit":9999,"dependency":"after:c@3600"}' >"$dir/runs"
+bad 1 "$dir/runs:2: job 'd' depends on 'c@3600', which is a run of a cron entry" \
+	-c "$dir/conf" -j "$dir/runs"
+printf '{"id":"c","cron":"* * * * *"}\n' >"$dir/runs"
+bad 1 "$dir/runs:1: cron entries have more than 1000000 runs" \
+	-c "$dir/conf" -j "$dir/runs" --until 99999999
 bad_line "job 'x': dev: task 0 has 2 GPUs, but asks for 1" \
 	'{"id":"x","gpus":1,"nodes":["n"],"dev":[[0,1]]}'
 bad_line "job 'x': task 0 does not fit on node 'n'" \

@@ -46,9 +46,9 @@ static void run(struct sim *sim, const char *text, size_t size)
 	}
 	if (trace_finish(sim->trace, &err) < 0)
 		return;
-	sim->job = xcalloc(sim->trace->njobs + 1, sizeof(*sim->job));
+	sim_init(sim);
 	tell_init(&sim->tell, state_nnodes(sim->state), NULL);
-	if (sim_run(sim, SECONDS, &err) < 0)
+	if (sim_run(sim, &err) < 0)
 		assert(err.code == EBUSY);
 }
 
@@ -61,6 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(conf);
 	sim.state = state_new(conf, no_past, &sim);
 	sim.trace = trace_new(sim.state, "f");
+	sim.trace->until = SECONDS;
 	run(&sim, (const char *)data, size);
 	sim_fini(&sim);
 	state_free(sim.state);
