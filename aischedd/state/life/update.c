@@ -24,18 +24,24 @@
 
 enum { STEPS_REINDEX = 10 /* steps charged to put a job into its row */ };
 
-/* Returns one more than the points that age (of seven days or more), size and
- * fair share together can add to a job's priority. */
+/*
+ * Returns how much a priority must be above another one so that no points can
+ * reverse their order: one more than age, size and fair share can add to the
+ * lower job's points. If fair share counts, users above the average lose the
+ * points of a week of waiting (order_score.h), and the higher job may be
+ * theirs.
+ */
 static int64_t margin(const struct conf_scheduling *c)
 {
-	return 7 * c->age_weight + c->size_weight + c->fairshare_weight + 1;
+	int64_t week = 7 * c->age_weight;
+
+	return week + (c->fairshare_weight > 0 ? week : 0) + c->size_weight +
+	       c->fairshare_weight + 1;
 }
 
 int state_top(struct state *state, struct job *job, struct err *err)
 {
-	int64_t highest = job->priority;
-	const struct row_entry *row;
-	struct roster_at at = { 0 };
+	int64_t others, least;
 
 	if (job->state != JOB_PENDING)
 		return err_set(err, EINVAL,
@@ -43,20 +49,16 @@ int state_top(struct state *state, struct job *job, struct err *err)
 		               "the top",
 		               (unsigned long long)job->id,
 		               job_state_name(job->state));
-	while ((row = roster_next(&state->rows.all, &at))) {
-		const struct job *first = row->row->head;
-		int64_t above =
-		    first->priority + margin(&state->conf->scheduling);
-
-		if (first->queue == job->queue && first != job &&
-		    above > highest)
-			highest = above;
-	}
-	if (highest == job->priority)
+	others = row_highest_other(state, job);
+	if (others == INT64_MIN)
 		return 0;
-	job->priority = highest;
+	least = others + margin(&state->conf->scheduling);
+	if (job->priority >= least)
+		return 0;
+	job->priority = least;
 	state_touch(state, job);
 	state_reindex(state, job, job->submit);
+	row_is_highest(state, job, others);
 	return 0;
 }
 

@@ -11,7 +11,8 @@
 #include "libcommon/err.h"
 
 /* Raise the priority of a pending job so far that it is ahead of all other jobs
- * that wait in its queue. Fails with EINVAL if the job is not pending. */
+ * that wait in its queue, however long they wait, unless they become overdue
+ * (order_score.h). Fails with EINVAL if the job is not pending. */
 int state_top(struct state *state, struct job *job, struct err *err);
 
 struct assignment {

@@ -492,6 +492,63 @@ void state_reindex(struct state *state, struct job *job, int64_t now)
 	row_insert(state, row, job);
 }
 
+/* --- the highest priority of a queue ------------------------------------- */
+
+static void top_add(struct row_top *top, int64_t priority, uint64_t number)
+{
+	if (priority > top->best || !top->number)
+		*top = (struct row_top){ priority, top->best, number };
+	else if (priority > top->next)
+		top->next = priority;
+}
+
+static void find_tops(struct row_index *rows, size_t nqueues)
+{
+	struct roster_at at = { 0 };
+	const struct row_entry *entry;
+
+	free(rows->top);
+	rows->top = xcalloc(nqueues, sizeof(*rows->top));
+	rows->ntops = nqueues;
+	for (size_t i = 0; i < nqueues; i++)
+		rows->top[i] = (struct row_top){ INT64_MIN, INT64_MIN, 0 };
+	while ((entry = roster_next(&rows->all, &at))) {
+		const struct row_key *key = (const void *)entry->row->key;
+
+		top_add(&rows->top[key->queue], key->priority, entry->number);
+		steps_add(1);
+	}
+	rows->top_made = rows->made;
+	rows->top_n = rows->all.n;
+}
+
+int64_t row_highest_other(struct state *state, const struct job *job)
+{
+	struct row_index *rows = &state->rows;
+	const struct row_top *top;
+
+	if (rows->ntops != state->conf->nqueues ||
+	    rows->top_made != rows->made || rows->top_n != rows->all.n)
+		find_tops(rows, state->conf->nqueues);
+	top = &rows->top[job->queue];
+	return job->row && job->row->njobs == 1 &&
+	               job->row->number == top->number
+	           ? top->next
+	           : top->best;
+}
+
+void row_is_highest(struct state *state, const struct job *job, int64_t next)
+{
+	struct row_index *rows = &state->rows;
+
+	if (!job->row)
+		return;
+	rows->top[job->queue] =
+	    (struct row_top){ job->priority, next, job->row->number };
+	rows->top_made = rows->made;
+	rows->top_n = rows->all.n;
+}
+
 void rows_init(struct row_index *rows)
 {
 	roster_init(&rows->all, sizeof(struct row_entry));
@@ -511,5 +568,6 @@ void rows_free(struct row_index *rows)
 	roster_free(&rows->waiting);
 	roster_free(&rows->limits);
 	free(rows->slot);
+	free(rows->top);
 	map_free(&rows->by_hash);
 }

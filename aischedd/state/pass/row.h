@@ -63,6 +63,13 @@ struct planned_rows {
 	uint32_t *of_slot;
 };
 
+/* The highest priorities of the rows of a queue, for `top`. */
+struct row_top {
+	int64_t best;    /* INT64_MIN: the queue has no row */
+	int64_t next;    /* the highest of the rows other than `number` */
+	uint64_t number; /* a row whose priority is `best` */
+};
+
 /*
  * All rows, and what a snapshot needs to know of all jobs in rows. A snapshot
  * copies the three rosters (cheap: copies share memory) and reads the copies on
@@ -87,6 +94,11 @@ struct row_index {
 	struct row *dropped; /* empty rows, to be freed when pins is 0 */
 	/* indexes of rows in the last snapshot taken for a plan */
 	struct planned_rows taken;
+	/* One for each queue; valid as long as `made` and the number of rows
+	 * are top_made and top_n, so no row was made or freed meanwhile. */
+	struct row_top *top;
+	size_t ntops, top_n;
+	uint64_t top_made;
 };
 
 /* The part of a key that is numbers. The members before `queue` are the
@@ -165,6 +177,15 @@ enum reason state_ineligible(const struct state *state, const struct job *job);
 /* Put the job in the row where it belongs now; remove it from its row if it
  * belongs in none. */
 void state_reindex(struct state *state, struct job *job, int64_t now);
+
+/* Returns the highest priority of the jobs in rows of the job's queue other
+ * than the job itself, or INT64_MIN if there are none. Looks at all rows unless
+ * none was made or freed since the last call of this or the next function. */
+int64_t row_highest_other(struct state *state, const struct job *job);
+/* Update what row_highest_other() remembers, after the job was given the
+ * highest priority of its queue. next: what that function returned for this
+ * job; no other job may have changed its row since. */
+void row_is_highest(struct state *state, const struct job *job, int64_t next);
 
 /* Update the job's entry in the roster of waiting jobs; call it when the number
  * of tasks of an array record has changed. */

@@ -409,6 +409,32 @@ START_TEST(the_way_to_a_place_in_a_row_counts)
 }
 END_TEST
 
+/* Put many jobs, each in a row of its own, to the top: all rows are looked at
+ * once, not once for each of these jobs. */
+START_TEST(the_search_for_the_top_is_made_once)
+{
+	enum { JOBS = 300 };
+	struct world w;
+	uint64_t before;
+	char step[64];
+
+	world_with_node(&w, TWO_QUEUES);
+	for (int i = 0; i < JOBS; i++) {
+		snprintf(step, sizeof(step), "priority=%d%s", -i,
+		         i % 2 ? "" : " queue=other");
+		world_submit(&w, step);
+	}
+	before = steps_so_far;
+	for (int id = 1; id <= JOBS; id++) {
+		snprintf(step, sizeof(step), "top %d", id);
+		PLAY(&w, step);
+	}
+	ck_assert_uint_ge(steps_so_far - before, JOBS);
+	ck_assert_uint_lt(steps_so_far - before, 10 * JOBS);
+	world_fini(&w);
+}
+END_TEST
+
 SUITE(change)
 {
 	tcase_add_loop_test(tc, change_case, 0, ARRAY_SIZE(cases));
@@ -418,5 +444,6 @@ SUITE(change)
 	tcase_add_test(tc, a_queue_is_closed_with_all_below);
 	tcase_add_test(tc, an_array_limit_is_set_once);
 	tcase_add_test(tc, the_way_to_a_place_in_a_row_counts);
+	tcase_add_test(tc, the_search_for_the_top_is_made_once);
 	tcase_add_loop_test(tc, reload, 0, ARRAY_SIZE(reloads));
 }

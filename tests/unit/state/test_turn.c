@@ -1,6 +1,9 @@
 /* test_turn.c - jobs start in the order of the positions that users see */
 #include <stdlib.h>
 
+#include "aischedd/state/cluster/usage.h"
+#include "aischedd/state/life/update.h"
+#include "aischedd/state/pass/apply.h"
 #include "aischedd/state/pass/why.h"
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
@@ -160,8 +163,89 @@ START_TEST(jobs_start_in_order)
 }
 END_TEST
 
+/* Submit a random job, which may be older and of a lighter user than others,
+ * or have a priority of its own. */
+static uint64_t submit_for_top(struct world *w, struct dice *d)
+{
+	struct buf options = { 0 };
+	uint64_t id;
+
+	w->who.user = PICK(d, "ada", "bob", "eve");
+	w->who.uid = (uint32_t)*w->who.user;
+	w->who.operator_ = true;
+	buf_printf(&options, "queue=%s cpus-per-task=%s priority=%u time=%s%s",
+	           PICK(d, "batch", "batch", "other"), PICK(d, "1", "4"),
+	           roll(d, 3) ? 0 : roll(d, 200), PICK(d, "10", "20"),
+	           PICK(d, "", "", "", " array=0-2"));
+	buf_addc(&options, '\0');
+	id = world_submit(w, options.data);
+	buf_free(&options);
+	ck_assert_uint_ne(id, 0);
+	world_tick(w, roll(d, 4) ? 1 : roll(d, 9 * 86400));
+	return id;
+}
+
+/* Whether the job is in front of the plan's order of its queue. */
+static bool is_first(const struct world *w, const struct job *job)
+{
+	uint32_t position;
+	int64_t expected;
+
+	state_why(w->state, job, w->now, NULL, &expected, &position);
+	return position == 1;
+}
+
+/* A job that goes to the top is the first of its queue: at once, and after any
+ * time that all of them wait on. */
+START_TEST(the_top_is_before_all)
+{
+	struct dice d = { 1 + (uint64_t)_i };
+	const char *heavy;
+	char conf[400];
+	struct world w;
+	uint64_t last = 0;
+
+	snprintf(conf, sizeof(conf),
+	         "default_queue = \"batch\"\npool here { runner = local }\n"
+	         "queue batch { }\nqueue other { }\n"
+	         "scheduling { age_weight = %s size_weight = %s "
+	         "fairshare_weight = %s hold_after = \"1000d\" }\n",
+	         PICK(&d, "0", "1", "1000"), PICK(&d, "0", "50"),
+	         PICK(&d, "0", "10", "1000"));
+	world_with_node(&w, conf);
+	world_submit(&w, "cpus-per-task=4 class=interactive");
+	world_run(&w);
+	for (int i = 0; i < JOBS / 2; i++)
+		last = submit_for_top(&w, &d);
+	heavy = PICK(&d, "ada", "bob", "eve");
+	state_load_usage(w.state, "batch", (uint32_t)*heavy, heavy,
+	                 (int64_t)1 << 50, w.now);
+	for (int i = 0; i < JOBS / 4; i++) {
+		struct job *job =
+		    state_job(w.state, 2 + roll(&d, (uint32_t)last - 1));
+		int64_t priority;
+
+		if (!job)
+			continue;
+		ck_assert_int_eq(state_top(w.state, job, &w.err), 0);
+		priority = job->priority;
+		world_tick(&w, roll(&d, 9) ? 1 : 7 * 86400);
+		state_forget_plan(w.state);
+		world_run(&w);
+		ck_assert_msg(is_first(&w, job), "job %llu is not first",
+		              (unsigned long long)job->id);
+		ck_assert_int_eq(state_top(w.state, job, &w.err), 0);
+		ck_assert_msg(job->priority == priority,
+		              "job %llu goes to the top twice",
+		              (unsigned long long)job->id);
+	}
+	world_fini(&w);
+}
+END_TEST
+
 SUITE(turn)
 {
 	tcase_add_loop_test(tc, turn_case, 0, (int)ARRAY_SIZE(cases));
 	tcase_add_loop_test(tc, jobs_start_in_order, 0, WORLDS);
+	tcase_add_loop_test(tc, the_top_is_before_all, 0, WORLDS);
 }
