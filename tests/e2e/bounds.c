@@ -9,6 +9,9 @@
  *				a pending array, an ended array and a recurring
  *				job; print the requests for which a turn of the
  *				daemon's loop was too long
+ *	bounds vain ID		submit many jobs that end when the job ID is
+ *				cancelled, and cancel it; print the longest turn
+ *				if it was too long
  *	bounds beside		submit many jobs that all differ, then make
  *				requests that the daemon must work on outside of
  *				its event loop; print the longest turn if it was
@@ -31,7 +34,7 @@
 #include "libcommon/msg.h"
 #include "libcommon/steps.h"
 
-enum { ROWS = 1 << 16, UNLIKE = 25000 };
+enum { ROWS = 1 << 16, UNLIKE = 25000, VAIN = 20000 };
 
 /* --- a long history ------------------------------------------------------ */
 
@@ -418,6 +421,35 @@ static void beside(void)
 	client_close(client);
 }
 
+/* Submit many jobs that end when the job `id` is cancelled, and cancel it.
+ * Print the longest turn if it was too long: these ends must be divided among
+ * turns. */
+static void vain(const char *id)
+{
+	char *depends = xasprintf("afterok:%s", id);
+	long long longest;
+
+	for (int i = 0; i < VAIN / 1000; i++) {
+		json_t *req = specs(1000, "dependency", depends), *spec;
+		size_t at;
+
+		json_array_foreach(json_object_get(req, "specs"), at, spec) {
+			json_object_set_new(spec, "hold", json_integer(0));
+			json_object_set_new(spec, "kill_on_invalid_dep",
+			                    json_integer(1));
+		}
+		must(req);
+	}
+	free(depends);
+	must(json_pack("{s:s, s:[s]}", "op", "cancel", "ids", id));
+	for (int i = 0; i < 50; i++)
+		must(plain("ping")); /* most of these take a turn each */
+	longest = longest_turn();
+	if (longest > STEPS_TURN / 2)
+		printf("a turn of %lld steps\n", longest);
+	client_close(client);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "fill")) {
@@ -429,8 +461,10 @@ int main(int argc, char **argv)
 		ask();
 	} else if (argc == 2 && !strcmp(argv[1], "beside")) {
 		beside();
+	} else if (argc == 3 && !strcmp(argv[1], "vain")) {
+		vain(argv[2]);
 	} else {
-		errx(EXIT_USAGE, "fill, beside or ask, and what, are expected");
+		errx(EXIT_USAGE, "fill, ask, vain or beside are expected");
 	}
 	return EXIT_SUCCESS;
 }

@@ -18,6 +18,13 @@ is "--test-only and dump are planned and written beside the loop" "$long" ""
 stop_daemon
 rm -r "$dir/state"
 start_daemon
+job=$(submit -H -o /dev/null --wrap true)
+long=$("$top_builddir/tests/e2e/bounds" vain "$job") || long=failed
+is "jobs that end with the one that they depend on do so in slices" "$long" ""
+is "all of them" "$(aiq --no-header | wc -l)" 0
+stop_daemon
+rm -r "$dir/state"
+start_daemon
 task=$(submit -a 0 -o /dev/null --wrap true)
 job=$(submit -o /dev/null --wrap true)
 live=$(submit -a 0-999999 -H -o /dev/null --wrap true)

@@ -350,9 +350,52 @@ START_TEST(corresponding_tasks_leave_in_slices)
 }
 END_TEST
 
+static uint64_t count_jobs(const struct world *w)
+{
+	uint64_t n = 0;
+
+	for (const struct job *job = state_first_job(w->state); job;
+	     job = job->all_next)
+		n++;
+	return n;
+}
+
+/* Many jobs can never start, because a job on which all of them depend has
+ * failed, and are to be cancelled then: a turn cancels some of them, because
+ * the store has to write each of these ends. */
+START_TEST(jobs_that_can_never_start_end_in_slices)
+{
+	enum { JOBS = 5000, MOST = STEPS_SLICE / 100 + 1 };
+	struct world w;
+	uint64_t before, left = JOBS;
+
+	world_with_node(&w, NULL);
+	world_submit(&w, "hold");
+	for (int i = 0; i < JOBS; i++)
+		world_submit(&w,
+		             "dependency=afterok:1 kill-on-invalid-dep=yes");
+	world_event(&w, 1, EV_cancel);
+	world_play(&w, "", (const char *[]){ "commit", NULL });
+	while (left) {
+		uint64_t was = left;
+
+		before = steps_so_far;
+		w.now++;
+		state_tick(w.state, w.now);
+		check_steps(&before);
+		world_play(&w, "", (const char *[]){ "commit", NULL });
+		left = count_jobs(&w);
+		ck_assert_uint_le(was - left, MOST);
+		ck_assert_uint_lt(left, was);
+	}
+	world_fini(&w);
+}
+END_TEST
+
 SUITE(depend)
 {
 	tcase_add_test(tc, many_hear_of_many_in_slices);
+	tcase_add_test(tc, jobs_that_can_never_start_end_in_slices);
 	tcase_add_test(tc, what_has_gone_is_asked_for_once);
 	tcase_add_test(tc, delays_take_an_alarm_each);
 	tcase_add_test(tc, corresponding_tasks_leave_in_slices);
