@@ -68,3 +68,12 @@ size_t text_clean(char *s, size_t len)
 	}
 	return to;
 }
+
+size_t text_control(const char *s)
+{
+	const unsigned char *c = (const unsigned char *)s;
+
+	if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f)
+		return 2; /* U+0080 to U+009F */
+	return (c[0] && c[0] < 0x20) || c[0] == 0x7f;
+}

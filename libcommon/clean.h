@@ -14,4 +14,8 @@
  */
 size_t text_clean(char *s, size_t len);
 
+/* Returns the number of bytes of the control character with which s begins, or
+ * 0 if s begins with another character, or is empty. */
+size_t text_control(const char *s);
+
 #endif

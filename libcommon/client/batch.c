@@ -1,7 +1,6 @@
 /* batch.c - prepare and send a script and the job that runs it */
 #include "libcommon/client/batch.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "libcommon/clean.h"
 #include "libcommon/client/choose.h"
 #include "libcommon/client/folder.h"
 #include "libcommon/cron/cron_rule.h"
@@ -85,8 +85,7 @@ static const char *command_of(const struct submit *submit, const char *text)
 	ret = arena_strdup(submit->arena, copy);
 	free(copy);
 	for (char *s = ret; *s; s++)
-		if (iscntrl((unsigned char)*s))
-			*s = ' ';
+		memset(s, ' ', text_control(s));
 	return ret;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libcommon/clean.h"
 #include "libcommon/constraint.h"
 #include "libcommon/dependency.h"
 #include "libcommon/hostlist.h"
@@ -254,7 +255,7 @@ int spec_check_text(const struct spec_field *field, const char *s,
 	if (spec_check_length(field, strlen(s), err) < 0)
 		return -1;
 	for (const char *p = s; *p && i != F_args; p++)
-		if (iscntrl((unsigned char)*p))
+		if (text_control(p))
 			return err_set(err, EINVAL,
 			               "'%s' has control characters", s);
 	utf8 = json_string(s); /* json_string() checks UTF-8 */

@@ -122,6 +122,10 @@ printf '#!/bin/sh\n#SBATCH -t 5\nexit 0\n' >steps.sh
 script_id=$(submit -H steps.sh --epochs "ten of them")
 like "the name of its script, and how that is called" "$(aiq "$script_id")" \
 	"^  command +steps.sh --epochs 'ten of them'$"
+c1_id=$(submit -H --wrap "$(printf 'echo a\302\233b')")
+like "control characters of two bytes in its command become spaces" \
+	"$(aiq "$c1_id")" "^  command +echo a  b$"
+aicancel "$c1_id"
 like "its limit" "$(aiq "$script_id")" '^  time limit +5:00$'
 is "its script" "$(aiq --script "$script_id")" "$(cat steps.sh)"
 aicancel "$script_id"
@@ -140,8 +144,8 @@ sum_id=$(submit -J sums -a 0-49%4 -c 0.1 --mem 10M -t 1h --wrap "
 	3) exit 7;;
 	*) $(at_gate a);;
 	esac")
-wait_for "[ \"\$(aiq -h -t R,CG -n sums | wc -l)\" = 4 ]"
 wait_for "[ \"\$(aiq -h --history -n sums | wc -l)\" = 4 ]"
+wait_for "[ \"\$(aiq -h -t R -n sums | wc -l)\" = 4 ]"
 told=$(aiq "$sum_id")
 like "an array is summed up" "$told" "^array $sum_id sums$"
 like "its states" "$told" \
