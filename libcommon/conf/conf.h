@@ -176,6 +176,7 @@ struct conf_queue {
 	int64_t price_factor;
 	enum preempt_how preempt;
 	enum idle_action idle_gpu_action;
+	bool idle_gpu_opt_out;  /* jobs may say --no-idle-check */
 	bool closed;            /* state = closed: like `aictl queue close` */
 	const char *class;      /* of jobs that name none */
 	struct strlist classes; /* classes that its jobs may have; empty: all */

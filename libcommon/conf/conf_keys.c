@@ -399,6 +399,8 @@ static const struct conf_key queue_keys[] = {
 	KEY("idle_gpu", TIME, idle_gpu, RANGE(1, CENTURY_S), .inherited = true),
 	KEY("idle_gpu_action", WORD, idle_gpu_action, .initial = "notify",
 	    .words = idle_actions, .inherited = true),
+	KEY("idle_gpu_opt_out", BOOL, idle_gpu_opt_out, .initial = "no",
+	    .inherited = true),
 	KEY("price_factor", MICRO, price_factor, .initial = "1",
 	    RANGE(0, 1000 * (int64_t)1000000), .inherited = true,
 	    .special = true),

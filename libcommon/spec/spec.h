@@ -106,7 +106,9 @@
 	S(near)       /* jobs and a level of the topology, see near.h */     \
 	S(apart)                                                             \
 	I(tmp)                 /* MiB of disk on each node */                \
-	I(kill_on_invalid_dep) /* 1: end it if --dependency cannot be met */
+	I(kill_on_invalid_dep) /* 1: end it if --dependency cannot be met */ \
+	I(no_idle_check)       /* 1: its GPUs may be idle, if the queue lets \
+	                        * jobs say so */
 
 struct spec {
 #define S(name) const char *name;

@@ -82,6 +82,8 @@ const struct opt spec_opts[] = {
 	  spec_set_signal, AT(spec.signal), false },
 	{ 0, "grace", "TIME", "from SIGTERM to SIGKILL when it is ended",
 	  spec_set_grace, AT(spec.grace), false },
+	{ 0, "no-idle-check", NULL, "its GPUs may be idle, where queues allow it",
+	  spec_set_flag, AT(spec.no_idle_check), false },
 
 	{ 'a', "array", "IDS[%MAX]", "one job for each id: 0-99:2%10",
 	  spec_set_array, AT(spec.array), false },

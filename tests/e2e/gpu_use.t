@@ -110,6 +110,8 @@ default_queue = "default"
 mail { command = "'"$PWD/sendmail"'" }
 queue default { grace = "1s" }
 queue told { grace = "1s"  idle_gpu = "2s" }
+queue free { grace = "1s"  idle_gpu = "1s"  idle_gpu_action = cancel
+	idle_gpu_opt_out = yes }
 queue ended { grace = "1s"  idle_gpu = "2s"  idle_gpu_action = cancel }
 pool here { runner = local }'
 # shellcheck disable=SC2119
@@ -183,6 +185,9 @@ ok "one that does nothing is counted" wait_for idle told 1
 like "and shown" "$(aiq "$id")" "^ *GPUs idle for +[0-9:]+"
 is "in a column" "$(aiq -h -o gpu_idle_seconds "$id" | grep -c ':')" 1
 ok "a mail is sent" wait_for grep -q '^Subject: .*GPUs idle for 00:' mails
+fails "--no-idle-check where the queue does not allow it" 1 \
+	"queue 'ended' does not allow --no-idle-check (idle_gpu_opt_out)" \
+	aisub -q ended --no-idle-check -G 1 --wrap true
 id2=$(sleeper -q ended -c 0.1 --mem 10M --gpus-per-task 1)
 becomes "another queue ends such jobs" "$id2" CANCELLED
 is "and says why" "$(field "$id2" reason)" IdleGpu
@@ -192,6 +197,15 @@ ok "one that works again is not idle" wait_for idle told 0
 open_gate e
 becomes "its job ends by itself" "$id" COMPLETED
 is "one mail was sent for it" "$(grep -c '^Subject: ' mails)" 1
+now "busy 0 0 4000" "busy 1 0 1024"
+id=$(sleeper -q free --no-idle-check -c 0.1 --mem 10M --gpus-per-task 1)
+wait_for is_seen "$id"
+id2=$(sleeper -q free -c 0.1 --mem 10M --gpus-per-task 1)
+becomes "a job whose GPU is idle is ended" "$id2" CANCELLED
+is "one that may be idle runs on" "$(field "$id" state)" RUNNING
+ok "and is not counted" idle free 0
+aicancel "$id"
+becomes "until it is cancelled" "$id" CANCELLED
 
 # --- what was not measured is null ---------------------------------------------
 

@@ -121,6 +121,20 @@ void life_set_idle(struct state *state, struct job *job, bool idle)
 	counts_jobs(state, job, 1);
 }
 
+/* Whether the job's GPUs have been idle for longer than its queue allows. */
+static bool is_too_idle(const struct conf_queue *q, const struct job *job,
+                        int64_t idle_ms)
+{
+	struct spec spec;
+
+	if (q->idle_gpu == CONF_NONE || idle_ms / 1000 < q->idle_gpu)
+		return false;
+	if (!q->idle_gpu_opt_out)
+		return true;
+	spec_unpack(&spec, job->packed);
+	return spec.no_idle_check != 1;
+}
+
 /* Record how busy the job's GPUs are. If they have been idle for longer than
  * its queue allows, mail the user and, if the queue says so, cancel the job.
  * The numbers are not stored now: the runner reports them again when the
@@ -129,8 +143,7 @@ int life_used(struct state *state, struct job *job, const struct event_in *ev,
               struct err *err)
 {
 	const struct conf_queue *q = &state->conf->queues[job->queue];
-	bool idle =
-	    q->idle_gpu != CONF_NONE && ev->idle_ms / 1000 >= q->idle_gpu;
+	bool idle = is_too_idle(q, job, ev->idle_ms);
 
 	(void)err;
 	if (!job->ledger)

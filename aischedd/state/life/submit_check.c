@@ -411,6 +411,20 @@ int submit_check_grace(const struct state *state, const struct spec *spec,
 	return -1;
 }
 
+static int check_idle(const struct state *state, const struct spec *spec,
+                      uint32_t queue, struct err *err)
+{
+	const struct conf_queue *q = &state->conf->queues[queue];
+
+	if (spec->no_idle_check != 1 || q->idle_gpu == CONF_NONE ||
+	    q->idle_gpu_opt_out)
+		return 0;
+	return err_set(err, EACCES,
+	               "queue '%s' does not allow --no-idle-check "
+	               "(idle_gpu_opt_out)",
+	               q->name);
+}
+
 static int check_times(const struct spec *spec, int64_t limit, int64_t now,
                        struct err *err)
 {
@@ -449,6 +463,7 @@ static int check_request(struct state *state, const struct spec *spec,
 	if (spec_resolve(spec, 0, &req, err) < 0 ||
 	    check_texts(state, spec, err) < 0 ||
 	    check_licenses(state, spec, err) < 0 ||
+	    check_idle(state, spec, queue, err) < 0 ||
 	    submit_check_priority(state, spec, queue, who, err) < 0 ||
 	    submit_time_limit(state, spec, queue, &limit, err) < 0 ||
 	    check_times(spec, limit, now, err) < 0)

@@ -809,6 +809,7 @@ START_TEST(print_is_for_people)
 	    "\tpools = {\"here\"}\n\tmax_time = 7d\n\tmin_runtime = 0s\n"
 	    "\tgrace = 30s\n\tpreempt = suspend\n"
 	    "\tidle_gpu_action = notify\n"
+	    "\tidle_gpu_opt_out = no\n"
 	    "\tclass = \"train\"\n}\n");
 	conf_free(conf);
 	buf_free(&text);

@@ -124,6 +124,8 @@ static const struct {
 	  "", "", "kill_on_invalid_dep:1" },
 	{ "not to end then", "kill-on-invalid-dep=no", "", "",
 	  "kill_on_invalid_dep:0" },
+	{ "to let its GPUs be idle", "no-idle-check", "", "",
+	  "no_idle_check:1" },
 	{ "open mode", "open-mode=append", "", "", "append:1" },
 	{ "without effect, silently", "", "",
 	  "#SBATCH --wckey=k --get-user-env=L\n", "" },

@@ -100,6 +100,7 @@ enum effect_on {
 #define OTHER_has_cpus        ALIKE, "4000"
 #define OTHER_has_mem         ALIKE, "100"
 #define OTHER_kill_on_invalid_dep ALIKE, "1"
+#define OTHER_no_idle_check   ALIKE, "1"
 #define OTHER_kube_marks      ALIKE, "other"
 
 static const struct {
