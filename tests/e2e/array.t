@@ -55,8 +55,9 @@ for act in hold release; do
 	run aictl "$act" "$id"
 	is "$act of an array is about what waits of it" "$rc$err" 0
 done
-fails "unless the task is named" 1 "only a pending job can be held" \
-	aictl hold "${id}_0"
+ok "a task that runs is held by its id" aictl hold "${id}_0"
+like "and says so" "$(aiq -h -o hold "${id}_0")" "^(user|admin)\$"
+ok "and released" aictl release "${id}_0"
 open_gate b0
 becomes "and it goes on" "${id}_2" COMPLETED
 id=$(submit -a 0-99 -c 0.05 --mem 10 --wrap true)

@@ -10,7 +10,7 @@
 #include "aischedd/state/pass/row.h"
 #include "aischedd/state/state_priv.h"
 
-/* --- events of pending jobs --------------------------------------------- */
+/* --- hold and release --------------------------------------------------- */
 
 static int hold(struct state *state, struct job *job, const struct event_in *ev,
                 struct err *err)
@@ -24,14 +24,22 @@ static int hold(struct state *state, struct job *job, const struct event_in *ev,
 	return 0;
 }
 
-static int release(struct state *state, struct job *job,
-                   const struct event_in *ev, struct err *err)
+static int may_release(const struct job *job, const struct event_in *ev,
+                       struct err *err)
 {
 	if (job->hold == HOLD_ADMIN && !ev->by_operator)
 		return err_set(err, EPERM,
 		               "job %llu was held by an operator: only one "
 		               "can release it",
 		               (unsigned long long)job->id);
+	return 0;
+}
+
+static int release(struct state *state, struct job *job,
+                   const struct event_in *ev, struct err *err)
+{
+	if (may_release(job, ev, err) < 0)
+		return -1;
 	job->hold = HOLD_NONE;
 	if (deps_end_job(job))
 		state_alarm(state, ev->now, job->id);
@@ -39,6 +47,29 @@ static int release(struct state *state, struct job *job,
 	state_reindex(state, job, ev->now);
 	return 0;
 }
+
+/* Hold a job that has nodes: it goes on, but is held if it is requeued. */
+static int hold_placed(struct state *state, struct job *job,
+                       const struct event_in *ev, struct err *err)
+{
+	(void)err;
+	if (job->hold != HOLD_ADMIN)
+		job->hold = ev->by_operator ? HOLD_ADMIN : HOLD_USER;
+	state_touch(state, job);
+	return 0;
+}
+
+static int release_placed(struct state *state, struct job *job,
+                          const struct event_in *ev, struct err *err)
+{
+	if (may_release(job, ev, err) < 0)
+		return -1;
+	job->hold = HOLD_NONE;
+	state_touch(state, job);
+	return 0;
+}
+
+/* --- events of pending jobs --------------------------------------------- */
 
 /* Resume a pending job that was stopped, requeued and held instead of being
  * suspended, because its runner cannot suspend processes in place. */
@@ -108,6 +139,8 @@ static life_handler *const table[JOB_NSTATES][EV_N] = {
 		[EV_deadline] = deadline_pending,
 	},
 	[JOB_CONFIGURING] = {
+		[EV_hold] = hold_placed,
+		[EV_release] = release_placed,
 		[EV_started] = life_started,
 		[EV_start_failed] = life_start_failed,
 		[EV_unknown] = life_start_again,
@@ -124,6 +157,8 @@ static life_handler *const table[JOB_NSTATES][EV_N] = {
 		[EV_noted] = noted,
 	},
 	[JOB_RUNNING] = {
+		[EV_hold] = hold_placed,
+		[EV_release] = release_placed,
 		[EV_started] = life_found_running,
 		/* A container may run before the runner has confirmed that the
 		 * job has started: the start may still fail. */
@@ -148,6 +183,8 @@ static life_handler *const table[JOB_NSTATES][EV_N] = {
 		[EV_noted] = noted,
 	},
 	[JOB_SUSPENDED] = {
+		[EV_hold] = hold_placed,
+		[EV_release] = release_placed,
 		[EV_started] = life_found_suspended,
 		[EV_unknown] = life_lost,
 		[EV_ended] = life_ended,
@@ -193,8 +230,8 @@ static life_handler *const table[JOB_NSTATES][EV_N] = {
  * state. All other events without an entry are ignored: they are late or
  * repeated reports of runners. */
 static const char *const refusal[EV_N] = {
-	[EV_hold] = "only a pending job can be held",
-	[EV_release] = "only a pending job can be released",
+	[EV_hold] = "only a job that waits or runs can be held",
+	[EV_release] = "only a job that waits or runs can be released",
 	[EV_suspend] = "only a running job can be suspended",
 	[EV_resume] = "only a suspended job can be resumed",
 	[EV_requeue] = "only a job that has started can be requeued",

@@ -190,6 +190,9 @@ int life_preempt(struct state *state, struct job *job,
                  const struct event_in *ev, struct err *err)
 {
 	(void)err;
+	/* A job that ends when it is evicted cannot wait held. */
+	if (job->on_preempt == PREEMPT_CANCEL)
+		job->hold = HOLD_NONE;
 	complete(state, job, CAUSE_PREEMPT);
 	evict_note(state, job, ev, true);
 	evict_watch(state, job, ev->now);

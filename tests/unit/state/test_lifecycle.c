@@ -41,9 +41,9 @@ static const struct {
 } table[] = {
 	/* clang-format off */
 	{ JOB_PENDING,     ". . CF . . . . . ! ! . ! ! ! CA . DL . . . . . . ." },
-	{ JOB_CONFIGURING, "! ! . R PD CD NF . ! ! . CG CG ! CG . CG . . . . . . ." },
-	{ JOB_RUNNING,     "! ! . . PD CD NF NF S . . CG CG . CG CG CG . . . . . . ." },
-	{ JOB_SUSPENDED,   "! ! . . . CD NF NF . . R CG CG . CG . CG . . . . . . ." },
+	{ JOB_CONFIGURING, ". . . R PD CD NF . ! ! . CG CG ! CG . CG . . . . . . ." },
+	{ JOB_RUNNING,     ". . . . PD CD NF NF S . . CG CG . CG CG CG . . . . . . ." },
+	{ JOB_SUSPENDED,   ". . . . . CD NF NF . . R CG CG . CG . CG . . . . . . ." },
 	{ JOB_COMPLETING,  "! ! . . CA CA CA CA ! ! . ! ! ! . . . . . . . . . ." },
 	{ JOB_COMPLETED,   "! ! . . . . . . ! ! . ! ! ! . . . . . . . . . ." },
 	{ JOB_FAILED,      "! ! . . . . . . ! ! . ! ! ! . . . . . . . . . ." },
@@ -220,6 +220,13 @@ static const struct {
 	    "release => ! job 1 was held by an operator: only one can release "
 	    "it",
 	    "operator", "release", "jobs => 1 PD Unevaluated" } },
+	{ "a hold of a job that runs counts once it is requeued",
+	  { "submit", "operator", "run", "hold", "jobs => 1 R", "user",
+	    "release => ! job 1 was held by an operator: only one can release "
+	    "it",
+	    "requeue", "end 1 0", "jobs => 1 PD JobHeldAdmin", "operator",
+	    "release", "run", "hold", "release", "requeue", "end 1 0",
+	    "jobs => 1 PD Unevaluated" } },
 	{ "a suspended job gives back its CPUs and asks for them again",
 	  { "submit cpus-per-task=4", "run", "tell", "suspend",
 	    "effects => suspend 1.1", "jobs => 1 S JobHeldAdmin", "resume",
