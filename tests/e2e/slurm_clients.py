@@ -266,6 +266,44 @@ def snakemake():
     is_(len(set(lines)), 6)
 
 
+# --- Nextflow -----------------------------------------------------------------
+
+PIPELINE = """
+process SQUARE {
+    array 2
+    input: val n
+    output: path 'n.txt'
+    script: "echo \\$(($n * $n)) >n.txt"
+}
+
+process TWICE {
+    errorStrategy 'retry'
+    input: path 'in*'
+    output: stdout
+    script: "cat in* | sort -n | xargs; exit ${2 - task.attempt}"
+}
+
+workflow { Channel.of(1..4) | SQUARE | collect | TWICE | view }
+"""
+
+PIPELINE_CONFIG = """
+process { executor = 'slurm'; queue = 'main'; memory = '100 MB'; time = '5m' }
+executor { pollInterval = '1s'; queueStatInterval = '1s' }
+"""
+
+
+def nextflow():
+    """A pipeline: arrays, then a process that fails and is tried again."""
+    with open("main.nf", "w") as f:
+        f.write(PIPELINE)
+    with open("nextflow.config", "w") as f:
+        f.write(PIPELINE_CONFIG)
+    got = run("env", "NXF_OFFLINE=true", "NXF_HOME=" + os.getcwd() + "/nxf",
+              os.path.dirname(sys.executable) + "/nextflow", "-q", "run",
+              "main.nf")
+    is_(got.split(), ["1", "4", "9", "16"])
+
+
 # --- reportseff ---------------------------------------------------------------
 
 def reportseff():

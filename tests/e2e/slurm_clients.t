@@ -40,6 +40,11 @@ check "executorlib in an allocation" executorlib_job
 check "dask: workers come and go" dask_cluster
 check "Parsl: 20 apps" parsl_apps
 check "Snakemake: rules, a group, a rule that fails" snakemake
+if [ -e "$clients/bin/nextflow" ]; then
+	check "Nextflow: a pipeline" nextflow
+else
+	skip "Nextflow" "Maven is not installed"
+fi
 check "reportseff" reportseff
 check "PSI/J: jobs that end in four ways" psij_jobs
 check "batchspawner: a server" batchspawner
