@@ -327,17 +327,9 @@ VALUE(v_exit)
 /* Print the highest exit status of the job's steps. Signals do not count. */
 VALUE(v_derived)
 {
-	const json_t *steps = json_object_get(row, "steps"), *step;
-	int64_t code = 0;
-	size_t i;
-
 	UNUSED;
-	if (is_batch(row))
-		return;
-	json_array_foreach(steps, i, step)
-		if (row_int(step, "exit_code") > code)
-			code = row_int(step, "exit_code");
-	buf_printf(out, "%lld:0", (long long)code);
+	if (!is_batch(row))
+		buf_printf(out, "%lld:0", (long long)job_derived(row));
 }
 
 VALUE(v_job_priority)

@@ -62,13 +62,19 @@ static size_t take_width(const char **at)
 	return width < WIDTH_MAX ? width : WIDTH_MAX;
 }
 
-static void unknown(const char *what, size_t len)
+/* As in Slurm, sinfo does not say its name in this message. */
+static void unknown(const char *noun, const char *what, size_t len)
 {
-	command_error("Invalid job format specification: %.*s", (int)len, what);
+	if (!strcmp(noun, "node"))
+		fprintf(stderr, "Invalid node format specification: %.*s\n",
+		        (int)len, what);
+	else
+		command_error("Invalid %s format specification: %.*s", noun,
+		              (int)len, what);
 }
 
 void format_letters(struct slurm_format *ret, const struct slurm_field *table,
-                    const char *text)
+                    const char *noun, const char *text)
 {
 	struct buf literal = { 0 };
 	char **where = &ret->before;
@@ -88,7 +94,7 @@ void format_letters(struct slurm_format *ret, const struct slurm_field *table,
 		column.width = take_width(&s);
 		column.field = field_of_letter(table, *s);
 		if (!column.field) {
-			unknown(s, *s != '\0');
+			unknown(noun, s, *s != '\0');
 			s += *s != '\0';
 			buf_add(&literal, start, (size_t)(s - start));
 			continue;
@@ -109,7 +115,7 @@ void format_letters(struct slurm_format *ret, const struct slurm_field *table,
  * right. */
 static void add_name(struct slurm_format *format,
                      const struct slurm_field *table, unsigned of,
-                     const char *item, size_t len)
+                     const char *noun, const char *item, size_t len)
 {
 	char *name = xstrndup(item, len);
 	char *colon = strchr(name, ':');
@@ -120,7 +126,7 @@ static void add_name(struct slurm_format *format,
 		*colon = '\0';
 	field = field_of_name(table, of, name);
 	if (!field) {
-		unknown(name, strlen(name));
+		unknown(noun, name, strlen(name));
 		free(name);
 		return;
 	}
@@ -140,14 +146,14 @@ static void add_name(struct slurm_format *format,
 }
 
 void format_names(struct slurm_format *ret, const struct slurm_field *table,
-                  unsigned of, const char *text)
+                  unsigned of, const char *noun, const char *text)
 {
 	*ret = (struct slurm_format){ 0 };
 	for (const char *s = text; *s; s += *s == ',') {
 		size_t len = strcspn(s, ",");
 
 		if (len)
-			add_name(ret, table, of, s, len);
+			add_name(ret, table, of, noun, s, len);
 		s += len;
 	}
 }

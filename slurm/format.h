@@ -72,15 +72,16 @@ struct slurm_format {
 
 /*
  * Parse -o "%.18i %t". An unknown letter is reported on stderr, and printed as
- * itself. The table ends with a field without a header.
+ * itself; noun is the word for the rows in that message: "job", "job step" or
+ * "node". The table ends with a field without a header.
  */
 void format_letters(struct slurm_format *ret, const struct slurm_field *table,
-                    const char *text);
+                    const char *noun, const char *text);
 /* Parse -O "jobid:10,state". `of` is the bit of the command: only fields that
  * this command has are known. An unknown name is reported on stderr, and left
  * out. */
 void format_names(struct slurm_format *ret, const struct slurm_field *table,
-                  unsigned of, const char *text);
+                  unsigned of, const char *noun, const char *text);
 void format_free(struct slurm_format *format);
 
 /* Add to a list the keys of rows that the columns use. */

@@ -84,6 +84,18 @@ int64_t job_end(const json_t *row)
 	                                              : start + limit;
 }
 
+int64_t job_derived(const json_t *row)
+{
+	const json_t *step;
+	int64_t code = 0;
+	size_t i;
+
+	json_array_foreach(json_object_get(row, "steps"), i, step)
+		if (row_int(step, "exit_code") > code)
+			code = row_int(step, "exit_code");
+	return code;
+}
+
 static int64_t tasks_of(const json_t *row)
 {
 	int64_t tasks = row_int(row, "tasks");

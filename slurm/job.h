@@ -21,6 +21,8 @@ int64_t job_priority(const json_t *row); /* 0 while it is held */
 /* the start or, if the job waits, its expected start; ROW_NONE: not known */
 int64_t job_start(const json_t *row);
 int64_t job_end(const json_t *row);
+/* the highest exit code of the job's steps; 0 if they were not read */
+int64_t job_derived(const json_t *row);
 int64_t job_cpus(const json_t *row);
 int64_t job_mem_mib(const json_t *row); /* of all tasks */
 /* Print the job's resources as "cpu=1,mem=100M,node=1,billing=1". */

@@ -297,11 +297,12 @@ static void make_format(const struct sinfo *s, const json_t *nodes,
 	char *text;
 
 	if (s->wish.names) {
-		format_names(format, node_fields, OF_SINFO, s->wish.names);
+		format_names(format, node_fields, OF_SINFO, "job",
+		             s->wish.names);
 		return;
 	}
 	if (s->wish.letters || !s->by_node || s->reasons || s->summary) {
-		format_letters(format, node_fields,
+		format_letters(format, node_fields, "node",
 		               s->wish.letters ? s->wish.letters
 		               : s->reasons ? s->is_long ? REASON_LONG : REASONS
 		               : s->summary ? SUMMARY
@@ -313,7 +314,7 @@ static void make_format(const struct sinfo *s, const json_t *nodes,
 		if (strlen(row_text(node, "name")) > width)
 			width = strlen(row_text(node, "name"));
 	text = xasprintf("%%%zu%s", width, s->is_long ? NODE_LONG : BY_NODE);
-	format_letters(format, node_fields, text);
+	format_letters(format, node_fields, "node", text);
 	free(text);
 }
 

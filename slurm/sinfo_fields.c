@@ -198,6 +198,16 @@ VALUE(v_least)
 	put_least(row, field->needs, out);
 }
 
+/* Print sockets, cores of each and threads of each: as in `scontrol show node`,
+ * all CPUs are cores of one socket. */
+VALUE(v_sct)
+{
+	UNUSED;
+	buf_puts(out, "1:");
+	put_least(row, field->needs, out);
+	buf_puts(out, ":1");
+}
+
 static bool is_out(const json_t *node)
 {
 	const char *state = row_text(node, "state");
@@ -331,9 +341,9 @@ const struct slurm_field node_fields[] = {
 	{ 'v', "version", "VERSION", "", v_none, "24.05.0", OF_SINFO, 0 },
 	{ 'w', "weight", "WEIGHT", "weight", v_least, NULL, OF_SINFO, 0 },
 	{ 'X', "sockets", "SOCKETS", "", v_none, "1", OF_SINFO, 0 },
-	{ 'Y', "cores", "CORES", "", v_none, "1", OF_SINFO, 0 },
+	{ 'Y', "cores", "CORES", "cpus", v_least, NULL, OF_SINFO, 0 },
 	{ 'Z', "threads", "THREADS", "", v_none, "1", OF_SINFO, 0 },
-	{ 'z', "socketcorethread", "S:C:T", "", v_none, "1:1:1", OF_SINFO, 0 },
+	{ 'z', "socketcorethread", "S:C:T", "cpus", v_sct, NULL, OF_SINFO, 0 },
 	{ 0, "allocmem", "ALLOCMEM", "memory_free_mib", v_used_memory, NULL, OF_SINFO, 0 },
 	{ 0, "comment", "COMMENT", "", v_none, "(null)", OF_SINFO, 0 },
 	{ 0, "extra", "EXTRA", "", v_none, "(null)", OF_SINFO, 0 },

@@ -17,6 +17,7 @@
 #include "slurm/rows.h"
 #include "slurm/select.h"
 #include "slurm/sort.h"
+#include "slurm/squeue_steps.h"
 #include "slurm/steps.h"
 #include "slurm/words.h"
 
@@ -31,11 +32,13 @@ struct squeue {
 	int64_t every; /* seconds; 0: print once */
 };
 
-#define USUAL  "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
-#define LONG   "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R"
-#define STARTS "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R"
-#define STEPS  "%.15i %.8j %.9P %.8u %.9M %N"
-#define ORDER  "P,t,-p"
+#define USUAL       "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
+#define LONG        "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R"
+#define STARTS      "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R"
+#define STEPS       "%.15i %.8j %.9P %.8u %.9M %N"
+#define ORDER       "P,t,-p"
+#define STEP_ORDER  "P"
+#define START_ORDER "S"
 
 /* --- the command line ----------------------------------------------------- */
 
@@ -145,7 +148,7 @@ static const struct opt opts[] = {
 	{ 't', "states", "STATE,...", "jobs in these states, like PD or RUNNING",
 	  .set = select_add_states },
 	{ 0, "state", "STATE,...", NULL, .set = select_add_states },
-	{ 's', "steps", "STEP,...", "steps that run: all, or 12.0, 12",
+	{ 's', "steps", "STEP,...", "steps that run: all, or 12.0, 12.batch, 12",
 	  set_steps, AT(steps), .optional = true },
 	{ 'u', "users", "USER,...", "jobs of these users", .set = select_add_users },
 	{ 0, "user", "USER,...", NULL, .set = select_add_users },
@@ -161,6 +164,19 @@ static const struct command_line line = {
 	.env = "SQUEUE_",
 	.usage_status = 1,
 };
+
+static const struct slurm_field *fields_of(const struct squeue *q)
+{
+	return q->steps ? squeue_step_fields : job_fields;
+}
+
+static const char *order_of(const struct squeue *q)
+{
+	return q->sort    ? q->sort
+	       : q->steps ? STEP_ORDER
+	       : q->start ? START_ORDER
+	                  : ORDER;
+}
 
 /* --- rows ----------------------------------------------------------------- */
 
@@ -274,58 +290,10 @@ static json_t *keep_licensed(const struct squeue *q, json_t *rows)
 	return ret;
 }
 
-/* Whether -s selects the step: it names the step or its job, or names none. */
-static bool is_wanted_step(const struct squeue *q, const char *job,
-                           const char *step)
-{
-	const json_t *item;
-	size_t i;
-
-	json_array_foreach(q->steps, i, item)
-		if (!strcmp(json_string_value(item), job) ||
-		    !strcmp(json_string_value(item), step))
-			return true;
-	return !json_array_size(q->steps);
-}
-
-/* Returns the running steps of the jobs. Takes rows. */
-static json_t *split_steps(const struct squeue *q, json_t *rows)
-{
-	json_t *ret = json_array(), *job, *step;
-	size_t i, k;
-
-	json_array_foreach(rows, i, job) {
-		json_array_foreach(json_object_get(job, "steps"), k, step) {
-			const char *id = row_text(job, "display_id");
-			struct buf name = { 0 }, time = { 0 };
-
-			buf_printf(&name, "%s.%lld", id,
-			           (long long)row_int(step, "step"));
-			format_duration(&time, row_int(step, "elapsed"));
-			if (!strcmp(row_text(step, "state"), "RUNNING") &&
-			    is_wanted_step(q, id, name.data)) {
-				json_object_set_new(step, "display_id",
-				                    json_string(name.data));
-				json_object_set_new(step, "time",
-				                    json_string(time.data));
-				json_object_set(
-				    step, "name",
-				    json_object_get(step, "step_name"));
-				json_array_append(ret, step);
-			}
-			buf_free(&name);
-			buf_free(&time);
-		}
-	}
-	json_decref(rows);
-	return ret;
-}
-
 static void print_json(const struct squeue *q, const json_t *rows,
                        const char *cluster)
 {
-	const char *order = q->sort ? q->sort : ORDER;
-	const json_t **row = sort_rows(job_fields, order, 'i', rows);
+	const json_t **row = sort_rows(fields_of(q), order_of(q), 'i', rows);
 	json_t *jobs = json_array();
 
 	for (size_t i = 0; row[i]; i++)
@@ -338,8 +306,7 @@ static void print_rows(const struct squeue *q,
                        const struct slurm_format *format, json_t *rows)
 {
 	const struct style style = { .no_convert = q->no_convert };
-	const char *order = q->sort ? q->sort : q->start ? "S" : ORDER;
-	const json_t **row = sort_rows(job_fields, order, 'i', rows);
+	const json_t **row = sort_rows(fields_of(q), order_of(q), 'i', rows);
 
 	if (!q->no_header)
 		format_put_header(format, stdout);
@@ -386,15 +353,16 @@ static int print_once(const struct squeue *q, struct client *client,
 	size_t missing = 0;
 	int rc;
 
-	format_needs(format, fields);
-	sort_needs(job_fields, q->sort ? q->sort : ORDER, 'i', fields);
+	if (q->steps) {
+		rows_add_fields(fields, squeue_step_needs);
+	} else {
+		format_needs(format, fields);
+		sort_needs(job_fields, order_of(q), 'i', fields);
+	}
 	rows_add_fields(fields,
 	                q->json ? json_job_needs : "array_tasks job_id");
 	if (q->licenses)
 		rows_add_fields(fields, "licenses");
-	if (q->steps)
-		rows_add_fields(fields, "job_id display_id state start_time "
-		                        "end_time elapsed");
 	rc = select_read(&q->by, client, fields, &rows, &missing, err);
 	json_decref(fields);
 	if (rc < 0)
@@ -413,8 +381,12 @@ static int print_once(const struct squeue *q, struct client *client,
 		json_decref(rows);
 		return -1;
 	}
-	if (q->steps)
-		rows = split_steps(q, rows);
+	if (q->steps) {
+		json_t *steps = squeue_steps(rows, q->steps);
+
+		json_decref(rows);
+		rows = steps;
+	}
 	if (!q->json && (q->is_long || q->every))
 		command_put_date();
 	if (q->json)
@@ -425,31 +397,17 @@ static int print_once(const struct squeue *q, struct client *client,
 	return 0;
 }
 
-/* Returns the table of fields for steps: some of those of jobs, with another
- * header for the id. */
-static const struct slurm_field *step_fields(void)
-{
-	static const char letters[] = "ijPuMNST";
-	static struct slurm_field fields[sizeof(letters)];
-
-	for (size_t i = 0; letters[i]; i++) {
-		fields[i] = *field_of_letter(job_fields, letters[i]);
-		if (letters[i] == 'i')
-			fields[i].header = "STEPID";
-	}
-	return fields;
-}
-
 static void make_format(const struct squeue *q, struct slurm_format *format)
 {
-	if (q->steps)
-		format_letters(format, step_fields(),
-		               q->wish.letters ? q->wish.letters : STEPS);
-	else if (q->wish.names)
-		format_names(format, job_fields, OF_SQUEUE, q->wish.names);
+	const char *noun = q->steps ? "job step" : "job";
+
+	if (q->wish.names)
+		format_names(format, fields_of(q), OF_SQUEUE, noun,
+		             q->wish.names);
 	else
-		format_letters(format, job_fields,
+		format_letters(format, fields_of(q), noun,
 		               q->wish.letters ? q->wish.letters
+		               : q->steps      ? STEPS
 		               : q->start      ? STARTS
 		               : q->is_long    ? LONG
 		                               : USUAL);
@@ -490,7 +448,7 @@ static int bad_sort(const struct squeue *q, const struct slurm_format *format)
 		format_put_header(format, stdout);
 	fflush(stdout);
 	command_error("Invalid sort specification: %c",
-	              sort_unknown(job_fields, q->sort));
+	              sort_unknown(fields_of(q), q->sort));
 	return EXIT_FAILURE;
 }
 
@@ -514,7 +472,7 @@ int squeue_main(int argc, char **argv)
 		return 1;
 	}
 	make_format(&q, &format);
-	if (q.sort && sort_unknown(job_fields, q.sort))
+	if (q.sort && sort_unknown(fields_of(&q), q.sort))
 		status = bad_sort(&q, &format);
 	else if (run(&q, &format, &err) < 0) {
 		if (q.clusters && err.code == ENOENT &&

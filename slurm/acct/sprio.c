@@ -166,7 +166,7 @@ static void print_rows(const struct sprio *s, const json_t *rows)
 	const json_t **row = sort_rows(fields, order, 'i', rows);
 	struct slurm_format format;
 
-	format_letters(&format, fields,
+	format_letters(&format, fields, "job",
 	               s->wish.letters ? s->wish.letters : usual);
 	if (!s->no_header)
 		format_put_header(&format, stdout);

@@ -18,7 +18,7 @@
 /* clang-format off */
 static const struct opt opts[] = {
 	{ 'a', "all", NULL, NULL, .set = command_ignore },
-	{ 'd', "details", NULL, NULL, .set = command_ignore },
+	{ 'd', "details", NULL, "show job: the devices on each node", opt_set_true, AT(details) },
 	{ 'M', "clusters", "CLUSTER", "this cluster's own name, or all", command_add_items, AT(clusters) },
 	{ 0, "cluster", "CLUSTER", NULL, command_add_items, AT(clusters) },
 	{ 0, "hide", NULL, NULL, .set = command_ignore },

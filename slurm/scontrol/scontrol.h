@@ -11,7 +11,7 @@
 struct scontrol {
 	struct client *client; /* NULL until scontrol_connect() */
 	json_t *clusters;      /* NULL: not given */
-	bool one_line, quiet;
+	bool one_line, quiet, details;
 };
 
 /* Connect to the daemon unless already connected. `what` is the function of

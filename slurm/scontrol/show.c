@@ -1,4 +1,5 @@
 /* show.c - show jobs, the configuration and lists of hosts */
+#include <math.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "slurm/rows.h"
 #include "slurm/scontrol/scontrol.h"
 #include "slurm/sinfo.h"
+#include "slurm/steps.h"
 #include "slurm/words.h"
 
 /* as Slurm's MinJobAge: show ended jobs for this long */
@@ -29,6 +31,7 @@ enum { MIN_JOB_AGE_S = 300 };
 struct shown_job {
 	struct buf text;
 	bool one_line, begun;
+	const char *task; /* the one task of an array to show; NULL: all */
 };
 
 static void new_line(struct shown_job *r)
@@ -97,7 +100,7 @@ static void put_ids(struct shown_job *r, const json_t *row)
 		    (long long)task);
 	else if (*tasks)
 		put(r, "ArrayJobId=%lld ArrayTaskId=%s", (long long)array,
-		    tasks);
+		    r->task ? r->task : tasks);
 	if (limit)
 		put(r, "ArrayTaskThrottle=%s", limit + 1);
 	put(r, "JobName=%s", row_text(row, "name"));
@@ -122,7 +125,7 @@ static void put_owner(struct shown_job *r, const json_t *row)
 	new_line(r);
 }
 
-static void put_state(struct shown_job *r, const json_t *row)
+static void put_state(struct shown_job *r, const json_t *row, bool details)
 {
 	int64_t code = row_int(row, "exit_code"),
 		signal = row_int(row, "signal");
@@ -140,6 +143,10 @@ static void put_state(struct shown_job *r, const json_t *row)
 	    signal > 0 || code < 0 ? 0 : (long long)code,
 	    signal > 0 ? (long long)signal : 0);
 	new_line(r);
+	if (details) {
+		put(r, "DerivedExitCode=%lld:0", (long long)job_derived(row));
+		new_line(r);
+	}
 	put_span(r, "RunTime", row_int(row, "elapsed"));
 	put_span(r, "TimeLimit", row_int(row, "time_limit"));
 	put(r, "TimeMin=N/A");
@@ -171,7 +178,72 @@ static void put_place(struct shown_job *r, const json_t *row)
 	}
 }
 
-static void put_resources(struct shown_job *r, const json_t *row)
+/* Find the numbers of the GPUs that the job has on a node, like "0-1", in the
+ * text "n0: GPU 0-1; n1: GPU 2". Returns their length, 0: none are known. */
+static size_t find_gpus(const char *devices, const char *node, const char **ret)
+{
+	size_t len = strlen(node);
+
+	for (const char *s = devices; *s; s += strspn(s, "; ")) {
+		const char *gpu = strstr(s, "GPU ");
+		size_t end = strcspn(s, ";");
+
+		if (!strncmp(s, node, len) && s[len] == ':' && gpu &&
+		    gpu < s + end) {
+			*ret = gpu + strlen("GPU ");
+			return strspn(*ret, "0123456789,-");
+		}
+		s += end;
+	}
+	return 0;
+}
+
+/* Append "gpu:TYPE:N", nothing if n is 0. */
+static void put_gres(struct buf *out, const json_t *row, int64_t n)
+{
+	const char *type = row_text(row, "gpu_type");
+
+	if (n > 0)
+		buf_printf(out, "gpu:%s%s%lld", type, *type ? ":" : "",
+		           (long long)n);
+}
+
+/* Put what the job has on one node. Numbers of CPUs are not known. */
+static void put_node(struct shown_job *r, const json_t *row, const char *node,
+                     int64_t tasks)
+{
+	int64_t all = row_int(row, "tasks"), mem = job_mem_mib(row);
+	double gpus = row_real(row, "gpus") * (double)tasks;
+	struct buf gres = { 0 };
+	const char *ids = NULL;
+	size_t len = find_gpus(row_text(row, "devices"), node, &ids);
+
+	put_gres(&gres, row, (int64_t)ceil(gpus));
+	if (gres.len && len)
+		buf_printf(&gres, "(IDX:%.*s)", (int)len, ids);
+	new_line(r);
+	put(r, "%sNodes=%s CPU_IDs= Mem=%lld GRES=%s", "  ", node,
+	    (long long)(all > 0 ? mem / all * tasks : mem),
+	    gres.len ? gres.data : "");
+	buf_free(&gres);
+}
+
+static void put_devices(struct shown_job *r, const json_t *row)
+{
+	json_t *nodes = json_object_get(row, "nodes"), *tasks;
+	double gpus = row_real(row, "gpus") * row_real(row, "tasks");
+	struct buf gres = { 0 };
+	const char *node;
+
+	put_gres(&gres, row, (int64_t)ceil(gpus));
+	put(r, "JOB_GRES=%s", gres.len ? gres.data : "(null)");
+	buf_free(&gres);
+	json_object_foreach(nodes, node, tasks)
+		put_node(r, row, node, json_integer_value(tasks));
+	new_line(r);
+}
+
+static void put_resources(struct shown_job *r, const json_t *row, bool details)
 {
 	const struct style style = { 0 };
 	double cpus = row_real(row, "cpus");
@@ -190,6 +262,8 @@ static void put_resources(struct shown_job *r, const json_t *row)
 	new_line(r);
 	put(r, "Socks/Node=* NtasksPerN:B:S:C=0:0:*:* CoreSpec=*");
 	new_line(r);
+	if (details)
+		put_devices(r, row);
 	put(r, "MinCPUsNode=%lld MinMemory%s=%s MinTmpDiskNode=%s",
 	    cpus < 1 ? 1LL : (long long)cpus,
 	    row_int(row, "mem_per_cpu") != ROW_NONE ? "CPU" : "Node",
@@ -234,15 +308,20 @@ static void put_files(struct shown_job *r, const json_t *row)
 	}
 }
 
-static void print_job(const struct scontrol *s, const json_t *row)
+/* id: as the user gave it, NULL: none */
+static void print_job(const struct scontrol *s, const char *id,
+                      const json_t *row)
 {
-	struct shown_job r = { .one_line = s->one_line };
+	const char *task = id ? strchr(id, '_') : NULL;
+	struct shown_job r = { .one_line = s->one_line,
+		               .task =
+		                   task && task[1] != '[' ? task + 1 : NULL };
 
 	put_ids(&r, row);
 	put_owner(&r, row);
-	put_state(&r, row);
+	put_state(&r, row, s->details);
 	put_place(&r, row);
-	put_resources(&r, row);
+	put_resources(&r, row, s->details);
 	put_files(&r, row);
 	printf("%s\n%s", r.text.data, s->one_line ? "" : "\n");
 	buf_free(&r.text);
@@ -269,7 +348,7 @@ static int print_jobs(struct scontrol *s, const char *id, const json_t *rows)
 	size_t i;
 
 	json_array_foreach(rows, i, row)
-		print_job(s, row);
+		print_job(s, id, row);
 	if (json_array_size(rows))
 		return EXIT_SUCCESS;
 	if (!id) {
@@ -309,7 +388,7 @@ static int show_job(struct scontrol *s, const char *id)
 	    "submit_host req_nodes exclude nodelist batch_host num_nodes cpus "
 	    "alloc_cpus tasks alloc_mem_mib mem_per_node mem_per_cpu gpus constraint "
 	    "reservation tmp_mib exclusive licenses command workdir comment error "
-	    "input output";
+	    "input output nodes devices gpu_type";
 	json_t *fields = json_array(), *rows = NULL, *req;
 	int status = EXIT_FAILURE;
 	struct err err;
@@ -324,7 +403,8 @@ static int show_job(struct scontrol *s, const char *id)
 		json_object_set_new(req, "ids", json_pack("[s]", id));
 	else
 		ask_for_ended(req);
-	if (rows_read(s->client, req, fields, &rows, NULL, &err) == 0)
+	if (rows_read(s->client, req, fields, &rows, NULL, &err) == 0 &&
+	    (!s->details || steps_read(s->client, rows, &err) == 0))
 		status = print_jobs(s, id, rows);
 	else
 		fprintf(stderr, "%s error: %s\n",

@@ -34,6 +34,9 @@ gate a
 first=$(submit -c 0.1 --mem 10M --gpus-per-task 1 --wrap "$seen; $(at_gate a)")
 wait_for [ -s "slurm-$first.out" ]
 like "aiq names it" "$(aiq "$first")" '^ *devices .*: GPU 0$'
+is "and so does Slurm's scontrol" \
+	"$("$top_builddir/slurm/bin/scontrol" show job -d "$first" | grep -o 'GRES=.*' | xargs)" \
+	"GRES=gpu:1 GRES=gpu:1(IDX:0)"
 is "a job knows its GPU by number and by UUID" "$(cat "slurm-$first.out")" \
 	"PCI_BUS_ID 0 GPU-0000"
 id=$(submit -c 0.1 --mem 10M --gpus-per-task 3 --wrap "$seen")

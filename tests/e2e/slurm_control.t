@@ -108,7 +108,17 @@ says "another cluster" 1 "" "scontrol: error: No cluster 'other' known by databa
 scontrol: error: 'other' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr list clusters' to see available clusters." \
 	scontrol -M other show job
 says "a task that an array lacks" 1 "Job ${array}_99 not found" "" scontrol show job "${array}_99"
+is "a task that waits" "$(scontrol show job "${array}_2" | head -n 1)" \
+	"JobId=$array ArrayJobId=$array ArrayTaskId=2 ArrayTaskThrottle=2 JobName=wrap"
+is "the array" "$(scontrol show job "$array" | grep -o 'ArrayTaskId=[^ ]*')" ArrayTaskId=0-3%2
 says "no id" 1 "" "scontrol_print_job error: Invalid job id specified" scontrol show job abc
+is "what a job has on its nodes" \
+	"$(scontrol show job -d "$runs" | grep -E 'Derived|JOB_GRES|CPU_IDs' | sed 's/Mem=[1-9][0-9]*/Mem=M/')" \
+	"   DerivedExitCode=0:0
+   JOB_GRES=(null)
+     Nodes=$node CPU_IDs= Mem=M GRES="
+says "one that runs is held" 0 "" "" scontrol hold "$runs"
+says "and released" 0 "" "" scontrol release "$runs"
 is "ended jobs are shown for a while" "$(scontrol -o show job | grep -c "^JobId=$over ")" 1
 like "held ones have no priority" "$(scontrol show job "$array")" "^   Priority=0 "
 
@@ -141,7 +151,7 @@ becomes "the first one ends" "$runs" COMPLETED
 
 says "no steps" 0 "No job steps in the system" "" scontrol show steps
 job=$(sbatch --parsable -n2 --mem=100M -o /dev/null --wrap "srun -n2 sh -c '$(at_gate steps)'")
-ok "a step" wait_for "[ \"\$(squeue -h -s -o %i | grep -c '^$job')\" = 1 ]"
+ok "a step" wait_for "[ \"\$(squeue -h -s -o %i | grep -c '^$job\.0')\" = 1 ]"
 run scontrol show step "$job.0"
 is "as Slurm shows it" "$rc $(echo "$out" | sed 's/StartTime=[^ ]*/StartTime=T/')" \
 	"0 StepId=$job.0 UserId=$(id -u) StartTime=T TimeLimit=UNLIMITED

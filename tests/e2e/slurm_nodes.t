@@ -36,8 +36,9 @@ $node|(null)|(null)|idle|" "" sinfo -ahNO \
 says "a weight" 0 7 "" sinfo -h -p main -o %w
 says "separators" 0 ";4;$node;ib" "" sinfo -ho ';%c;%n;%f'
 says "letters that few ask for" 0 \
-	"MAX_CPUS_PER_NODE|PRIO_JOB_FACTOR|PREEMPT_MODE|ALLOCNODES|CLUSTER|SOCKETS|THREADS
-UNLIMITED|1|OFF|all|N/A|1|1" "" sinfo -p main -o '%B|%I|%M|%S|%V|%X|%Z'
+	"MAX_CPUS_PER_NODE|PRIO_JOB_FACTOR|PREEMPT_MODE|ALLOCNODES|CLUSTER|SOCKETS|CORES|THREADS|S:C:T
+UNLIMITED|1|OFF|all|N/A|1|4|1|1:4:1" "" sinfo -p main -o '%B|%I|%M|%S|%V|%X|%Y|%Z|%z'
+says "no such letter" 0 "%K 4" "Invalid node format specification: K" sinfo -h -p main -o '%K %c'
 says "and names" 0 "COMMENT;EXTRA;STATECOMPLETE;
 (null);(null);idle;" "" sinfo -p main -O 'comment:;,extra:;,statecomplete:;'
 says "no such queue" 0 "" "" sinfo -h -p nosuch

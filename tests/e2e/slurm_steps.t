@@ -461,9 +461,16 @@ exit 0")
 wait_for test -e acct.in
 is "a step that runs" "$(sacct -n -P -j "$acct.4" -o JobID,State,NTasks)" "$acct.4|RUNNING|1"
 like "squeue -s" "$(squeue -s | xargs)" \
-	"^STEPID NAME PARTITION USER TIME NODELIST $acct\.4 sh default $(id -un) 0:[0-9]+ $node\$"
+	"^STEPID NAME PARTITION USER TIME NODELIST $acct\.4 sh default $(id -un) 0:[0-9]+ $node $acct\.batch batch default $(id -un) 0:[0-9]+ $node\$"
+says "by letters" 0 "$acct.4|1|(null)|UNLIMITED|$(id -u)|%C
+$acct.batch|1|(null)|UNLIMITED|$(id -u)|%C" "squeue: error: Invalid job step format specification: C" \
+	squeue -h -s -o '%i|%A|%b|%l|%U|%C'
+says "by names, the last one first" 0 "$acct.batch batch RUNNING 0 N/A
+$acct.4 sh RUNNING 2 N/A" "squeue: error: Invalid job step format specification: name" \
+	squeue -h -s -S -i -O 'name,stepid: ,stepname: ,stepstate: ,numcpus: ,arraytaskid:'
 is "of others" "$(squeue -h --steps="$acct.3" -o %i)" ""
-is "of a job" "$(squeue -h --steps="$acct" -o '%i %j')" "$acct.4 sh"
+is "of a job" "$(squeue -h --steps="$acct" -o '%i %j' | xargs)" "$acct.4 sh $acct.batch batch"
+is "the script alone" "$(squeue -h -s "$acct.batch" -o %i)" "$acct.batch"
 open_gate acct
 becomes "a job with steps ends" "$acct" COMPLETED
 remembered="$acct|wrap|COMPLETED|0:0||2
