@@ -1,6 +1,7 @@
 /* attempts.c - list ended attempts, read over a database connection of
  * its own */
 #include "aischedd/store/past.h"
+#include "aischedd/store/row.h"
 
 static char *sql_of(const struct history_query *q)
 {
@@ -20,12 +21,12 @@ static char *sql_of(const struct history_query *q)
 	         " LEFT JOIN name k ON k.id = class"
 	         " LEFT JOIN name g ON g.id = gpu_type WHERE 1");
 	if (q->id)
-		buf_puts(&sql,
-		         q->task == NO_TASK
-		             ? " AND a.job IN (SELECT id FROM job"
-		               " WHERE id = ?1 OR array_id = ?1)"
-		             : " AND a.job IN (SELECT id FROM job"
-		               " WHERE array_id = ?1) AND array_task = ?2");
+		buf_puts(&sql, q->task == NO_TASK
+		                   ? " AND a.job IN (SELECT id FROM job"
+		                     " WHERE " SQL_OF_JOB ")"
+		                   : " AND a.job IN (SELECT id FROM job"
+		                     " WHERE " SQL_OF_ARRAY
+		                     " AND array_task = ?2)");
 	if (q->since != NO_TIME)
 		buf_puts(&sql, " AND ended_ms >= 1000 * ?3");
 	if (q->until != NO_TIME)

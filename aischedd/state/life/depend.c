@@ -146,10 +146,16 @@ static void see(const struct state *state, uint64_t target, uint32_t task,
 	}
 }
 
+/* Returns the id by which jobs of a name are told older from younger: all tasks
+ * of an array are as old as the array. */
+static uint64_t age_id(const struct job *job)
+{
+	return job->array ? job->array : job->id;
+}
+
 static bool is_older(const struct job *job, const struct job *than)
 {
-	return (job->array ? job->array : job->id) <
-	       (than->array ? than->array : than->id);
+	return age_id(job) < age_id(than);
 }
 
 /* Whether the condition "singleton" is met: no older job has the same user
@@ -158,6 +164,8 @@ static bool alone(const struct state *state, const struct job *job)
 {
 	const struct job *first = map_find(&state->waits.names, job->name_key);
 
+	if (state->waits.telling && state->waits.told == job->name_key)
+		return age_id(job) <= state->waits.oldest;
 	/* The newest jobs are first in the list, so look first at those after
 	 * this one: nearly all of them are older. */
 	for (const struct job *o = job->name_next; o; o = o->name_next) {
@@ -373,19 +381,31 @@ void names_del(struct state *state, struct job *job)
 	job->name_prev = job->name_next = NULL;
 }
 
+/* Only the oldest jobs can be those for which the condition is met now. There
+ * may be many of them, the records of one array, so do not look for the oldest
+ * anew for each of them. */
 void names_tell(struct state *state, uint64_t name_key, int64_t now)
 {
-	struct job *next;
+	struct job *first = map_find(&state->waits.names, name_key), *next;
+	uint64_t oldest = UINT64_MAX;
 
 	if (!state->waits.nsingletons)
 		return;
-	for (struct job *job = map_find(&state->waits.names, name_key); job;
-	     job = next) {
+	for (const struct job *job = first; job; job = job->name_next) {
+		steps_add(1);
+		if (age_id(job) < oldest)
+			oldest = age_id(job);
+	}
+	state->waits.telling = true;
+	state->waits.told = name_key;
+	state->waits.oldest = oldest;
+	for (struct job *job = first; job; job = next) {
 		next = job->name_next;
 		steps_add(1);
-		if (!job->deps)
+		if (!job->deps || age_id(job) > oldest)
 			continue;
 		deps_judge(state, job, now);
 		state_reindex(state, job, now);
 	}
+	state->waits.telling = false;
 }

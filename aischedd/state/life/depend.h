@@ -17,6 +17,10 @@ struct dep_index {
 	/* lists of jobs with the same user and name, by name_key */
 	struct map names;
 	uint64_t nsingletons; /* number of pending "singleton" conditions */
+	/* While names_tell() judges the jobs with this name_key: the id of the
+	 * oldest one (or of its array). telling: whether it does. */
+	bool telling;
+	uint64_t told, oldest;
 };
 
 /*

@@ -392,10 +392,49 @@ START_TEST(jobs_that_can_never_start_end_in_slices)
 }
 END_TEST
 
+/* An array is split into one record for each task, and all of them wait for
+ * older jobs of their name. One end makes all these be judged again, at the
+ * price of a walk or two through the list of that name. */
+START_TEST(the_oldest_of_a_name_is_looked_for_once)
+{
+	enum { TASKS = 300 };
+	struct world w;
+	uint64_t before;
+	char step[64];
+
+	world_with_node(&w, NULL);
+	world_submit(&w, "hold");
+	world_submit(&w, "hold");
+	world_submit(&w, "array=0-299 hold");
+	for (int i = 1; i < TASKS; i++) {
+		snprintf(step, sizeof(step), "split 3 %d", i);
+		world_play(&w, "", (const char *[]){ step, NULL });
+	}
+	for (int id = 3; id < 3 + TASKS; id++) {
+		snprintf(step, sizeof(step), "update %d dependency=singleton",
+		         id);
+		before = steps_so_far;
+		world_play(&w, "", (const char *[]){ step, NULL });
+		ck_assert_uint_lt(steps_so_far - before, 10 * TASKS);
+		before = steps_so_far;
+		world_tick(&w, 1);
+		ck_assert_uint_lt(steps_so_far - before, 10 * TASKS);
+	}
+	for (int id = 1; id <= 2; id++) {
+		before = steps_so_far;
+		world_event(&w, (uint64_t)id, EV_cancel);
+		ck_assert_uint_lt(steps_so_far - before, 10 * TASKS);
+		ck_assert(!state_job(w.state, 3)->deps == (id == 2));
+	}
+	world_fini(&w);
+}
+END_TEST
+
 SUITE(depend)
 {
 	tcase_add_test(tc, many_hear_of_many_in_slices);
 	tcase_add_test(tc, jobs_that_can_never_start_end_in_slices);
+	tcase_add_test(tc, the_oldest_of_a_name_is_looked_for_once);
 	tcase_add_test(tc, what_has_gone_is_asked_for_once);
 	tcase_add_test(tc, delays_take_an_alarm_each);
 	tcase_add_test(tc, corresponding_tasks_leave_in_slices);
