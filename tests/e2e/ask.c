@@ -4,11 +4,13 @@
  *	ask '{"op": "status"}' [<RAW]
  *	ask @FILE [<RAW]
  *	ask --ops
+ *	ask --actions
  *	ask --notified SOCKET
  *
  * Prints the answer, or "refused: TEXT" and exits with 1. --ops prints the name
- * of each request with the least role that may make it; --notified listens on
- * SOCKET in place of systemd and prints a daemon's first notification.
+ * of each request with the least role that may make it, --actions the names of
+ * the actions of "control"; --notified listens on SOCKET in place of systemd
+ *and prints a daemon's first notification.
  */
 #include <err.h>
 #include <jansson.h>
@@ -106,6 +108,11 @@ int main(int argc, char **argv)
 		errx(EXIT_USAGE, "one request is expected");
 	if (!strcmp(argv[1], "--ops")) {
 		print_ops();
+		return EXIT_SUCCESS;
+	}
+	if (!strcmp(argv[1], "--actions")) {
+		for (int i = 0; i < ACTION_N; i++)
+			puts(action_name((enum action)i));
 		return EXIT_SUCCESS;
 	}
 	return ask(argv[1]);
