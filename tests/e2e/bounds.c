@@ -4,20 +4,18 @@
  *
  *	bounds fill DATABASE	copy an ended task and an ended job many times,
  *				to make a long history
- *	bounds ask LIVE ENDED ENTRY
- *				make all requests of the table, with the ids of
- *				a pending array, an ended array and a recurring
- *				job; print the requests for which a turn of the
- *				daemon's loop was too long
- *	bounds vain ID		submit many jobs that end when the job ID is
- *				cancelled, and cancel it; print the longest turn
- *				if it was too long
- *	bounds beside		submit many jobs that all differ, then make
- *				requests that the daemon must work on outside of
- *				its event loop; print the longest turn if it was
- *				too long
+ *	bounds ask LIVE ENDED ENTRY SPLIT
+ *				make all requests of the two tables, with the
+ *				ids of a pending array, an ended array, a
+ *				recurring job and a second pending array, which
+ *				is split into many records; print the requests
+ *for which a turn of the daemon's loop was too long bounds vain ID submit many
+ *jobs that end when the job ID is cancelled, and cancel it; print the longest
+ *turn if it was too long bounds beside		submit many jobs that all
+ *differ, then make requests that the daemon must work on outside of its event
+ *loop; print the longest turn if it was too long
  *
- * Requests of the daemon that the table lacks are printed, too.
+ * Requests of the daemon that a table lacks are printed, too.
  */
 #include <err.h>
 #include <jansson.h>
@@ -34,7 +32,7 @@
 #include "libcommon/msg.h"
 #include "libcommon/steps.h"
 
-enum { ROWS = 1 << 16, UNLIKE = 25000, VAIN = 20000 };
+enum { ROWS = 1 << 16, UNLIKE = 25000, VAIN = 20000, PARTS = 2000 };
 
 /* --- a long history ------------------------------------------------------ */
 
@@ -110,7 +108,7 @@ static void fill(const char *path)
 
 /* --- requests ------------------------------------------------------------ */
 
-static const char *live, *past, *entry;
+static const char *live, *past, *entry, *split;
 static struct client *client;
 
 /* Defines a function that returns LIMIT_IDS texts, made with printf arguments
@@ -133,6 +131,23 @@ TEXTS(past_jobs, "20%05d", i)
 TEXTS(names, "n%d", i)
 TEXTS(entries, "%s%s", entry, i < 0 ? "0" : "")
 TEXTS(same, "%s%s", past, i < 0 ? "_0" : "")
+
+/* Returns single tasks of the second array, from both of its ends in turn. */
+static json_t *parts(void)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < PARTS; i++)
+		json_array_append_new(
+		    list,
+		    json_sprintf("%s_%d", split, 2 * (i % 2 ? PARTS - i : i)));
+	return list;
+}
+
+static json_t *whole(void)
+{
+	return json_pack("[s]", split);
+}
 
 static json_t *with_ids(const char *op, json_t *(*ids)(void))
 {
@@ -306,6 +321,105 @@ static json_t *crontab(void)
 	X(cron_file, crontab())                                                \
 	X(shutdown, NULL)
 
+static json_t *set(json_t *(*ids)(void), const char *field, const char *value)
+{
+	return json_pack("{s:s, s:o, s:{s:s}}", "op", "update", "ids", ids(),
+	                 "set", field, value);
+}
+
+static json_t *of_split(const char *op)
+{
+	return json_pack("{s:s, s:s}", "op", op, "id", split);
+}
+
+/* Returns a request for n jobs that depend on the second array. */
+static json_t *dependents(int n, const char *how, const char *array)
+{
+	char *depends = xasprintf("%s:%s", how, split);
+	json_t *req = specs(n, "dependency", depends), *spec;
+	size_t i;
+
+	free(depends);
+	json_array_foreach(json_object_get(req, "specs"), i, spec)
+		if (array)
+			json_object_set_new(spec, "array", json_string(array));
+	return req;
+}
+
+/* The requests to make of an array that the first of them splits into many
+ * records. NULL: the request names no job, and CASES has it. */
+#define SPLIT_CASES(X)                                                         \
+	X(control, control("hold", parts))                                     \
+	X(control, control("release", parts))                                  \
+	X(control, control("hold", whole))                                     \
+	X(control, control("release", whole))                                  \
+	X(control, control("suspend", whole))                                  \
+	X(control, control("resume", whole))                                   \
+	X(control, control("requeue", whole))                                  \
+	X(control, control("preempt", whole))                                  \
+	X(control, control("requeuehold", whole))                              \
+	X(update, set(whole, "array_limit", "3"))                              \
+	X(update, set(parts, "array_limit", "4"))                              \
+	X(update, set(whole, "comment", "split"))                              \
+	X(update, set(parts, "time", "5"))                                     \
+	X(update, set(whole, "nice", "1"))                                     \
+	X(update, set(whole, "dependency", "singleton"))                       \
+	X(update, set(whole, "dependency", ""))                                \
+	X(control, control("top", parts))                                      \
+	X(control, control("top", whole))                                      \
+	X(jobs, with_ids("jobs", whole))                                       \
+	X(jobs, with_ids("jobs", parts))                                       \
+	X(jobs, page("user", 10000, NULL, 0))                                  \
+	X(attempts, with_ids("attempts", parts))                               \
+	X(script, of_split("script"))                                          \
+	X(log, of_split("log"))                                                \
+	X(excerpt, of_split("excerpt"))                                        \
+	X(step, of_split("step"))                                              \
+	X(steps, with_ids("steps", whole))                                     \
+	X(alloc, of_split("alloc"))                                            \
+	X(exec, of_split("exec"))                                              \
+	X(forward, json_pack("{s:s, s:s, s:i}", "op", "forward", "id", split,  \
+	                     "port", 80))                                      \
+	X(relay,                                                               \
+	  json_pack("{s:s, s:s, s:i}", "op", "relay", "id", split, "task", 0)) \
+	X(submit, dependents(2000, "afterok", NULL))                           \
+	X(submit, dependents(2, "aftercorr", "0-9999"))                        \
+	X(shares, plain("shares"))                                             \
+	X(status, plain("status"))                                             \
+	X(metrics, plain("metrics"))                                           \
+	X(dump, plain("dump"))                                                 \
+	X(report, json_pack("{s:s, s:[s]}", "op", "report", "by", "user"))     \
+	X(accounting, plain("accounting"))                                     \
+	X(cancel, json_pack("{s:s, s:o, s:i}", "op", "cancel", "ids", whole(), \
+	                    "signal", 10))                                     \
+	X(cancel, with_ids("cancel", parts))                                   \
+	X(cancel, with_ids("cancel", whole))                                   \
+	X(wait, with_ids("wait", parts))                                       \
+	X(wait, with_ids("wait", whole))                                       \
+	X(update, set(parts, "nice", "2"))                                     \
+	X(cancel,                                                              \
+	  json_pack("{s:s, s:[s]}", "op", "cancel", "names", "bounds"))        \
+	X(history, NULL)                                                       \
+	X(ping, NULL)                                                          \
+	X(queues, NULL)                                                        \
+	X(nodes, NULL)                                                         \
+	X(relay_input, NULL)                                                   \
+	X(drain, NULL)                                                         \
+	X(undrain, NULL)                                                       \
+	X(queue, NULL)                                                         \
+	X(reserve, NULL)                                                       \
+	X(unreserve, NULL)                                                     \
+	X(reservations, NULL)                                                  \
+	X(reload, NULL)                                                        \
+	X(audit, NULL)                                                         \
+	X(config, NULL)                                                        \
+	X(web, NULL)                                                           \
+	X(session, NULL)                                                       \
+	X(crons, NULL)                                                         \
+	X(cron, NULL)                                                          \
+	X(cron_file, NULL)                                                     \
+	X(shutdown, NULL)
+
 /* Returns how many raw bytes the request needs: one for each script. */
 static size_t raw_of(const json_t *req)
 {
@@ -365,18 +479,29 @@ static void one(enum op op, int line, json_t *req)
 	json_decref(req);
 }
 
+static void say_missing(const bool had[OP_N], const char *what)
+{
+	for (int op = 0; op < OP_N; op++)
+		if (!had[op])
+			printf("%s has no case%s\n", op_name((enum op)op),
+			       what);
+}
+
 static void ask(void)
 {
-	bool had[OP_N] = { false };
+	bool had[OP_N] = { false }, had_split[OP_N] = { false };
 	int n = 0;
 
 #define ASK(op, make)        \
 	had[OP_##op] = true; \
 	one(OP_##op, ++n, make);
+#define ASK_SPLIT(op, make)        \
+	had_split[OP_##op] = true; \
+	one(OP_##op, ++n, make);
+	SPLIT_CASES(ASK_SPLIT)
 	CASES(ASK)
-	for (int op = 0; op < OP_N; op++)
-		if (!had[op])
-			printf("%s has no case\n", op_name((enum op)op));
+	say_missing(had, "");
+	say_missing(had_split, " for a split array");
 	client_close(client);
 }
 
@@ -454,10 +579,11 @@ int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "fill")) {
 		fill(argv[2]);
-	} else if (argc == 5 && !strcmp(argv[1], "ask")) {
+	} else if (argc == 6 && !strcmp(argv[1], "ask")) {
 		live = argv[2];
 		past = argv[3];
 		entry = argv[4];
+		split = argv[5];
 		ask();
 	} else if (argc == 2 && !strcmp(argv[1], "beside")) {
 		beside();

@@ -28,6 +28,7 @@ start_daemon
 task=$(submit -a 0 -o /dev/null --wrap true)
 job=$(submit -o /dev/null --wrap true)
 live=$(submit -a 0-999999 -H -o /dev/null --wrap true)
+split=$(submit -a 0-9999 -H -o /dev/null --wrap true)
 entry=$(submit --cron '0 0 29 2 *' -o /dev/null --wrap true)
 becomes "a task has ended" "$task" COMPLETED
 becomes "a job, too" "$job" COMPLETED
@@ -37,7 +38,7 @@ stop_daemon
 	bail "the history cannot be filled"
 start_daemon
 is "they are in the history many times" "$(state_of 1000000_60000)" COMPLETED
-long=$("$top_builddir/tests/e2e/bounds" ask "$live" 1000000 "$entry") || long=failed
+long=$("$top_builddir/tests/e2e/bounds" ask "$live" 1000000 "$entry" "$split") || long=failed
 is "each request has a case, and none makes a turn too long" "$long" ""
 
 done_testing
