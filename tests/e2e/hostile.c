@@ -3,6 +3,8 @@
  *
  *	hostile attack SECONDS PORT	as an ordinary user: do all that may
  *					delay others
+ *	hostile swell			submit a job with a very large
+ *					environment, and print its id
  *	hostile use SECONDS		submit, list, cancel; print how often,
  *					and the longest times in ms: of a
  *					request, a round trip to munged, an
@@ -388,8 +390,43 @@ static void use(void)
 	       (long long)machine->work);
 }
 
+/* Submit a job with 150,000 variables. */
+static void swell(void)
+{
+	static const char script[] = "#!/bin/sh\nexec sleep 1000\n";
+	struct buf raw = { 0 };
+	json_t *request, *answer, *job = spec("comment", "swell");
+	struct err why = { 0 };
+
+	json_object_set_new(job, "hold", json_integer(0));
+	json_object_set_new(job, "cpus", json_integer(50));
+	buf_puts(&raw, script);
+	for (int i = 0; i < 150000; i++)
+		buf_printf(&raw, "A%d=x%c", i, '\0');
+	request = json_pack("{s:s, s:s, s:[o], s:i, s:I}", "op", "submit",
+	                    "token", "00000000000000000000000000000001",
+	                    "specs", job, "script_len", (int)strlen(script),
+	                    "env_len", (json_int_t)(raw.len - strlen(script)));
+	client = client_open(NULL, &why);
+	answer = client ? client_call(client, request, raw.data, raw.len, NULL,
+	                              NULL, &why)
+	                : NULL;
+	if (!answer)
+		errx(EXIT_FAILURE, "%s", why.text);
+	printf("%lld\n", (long long)json_integer_value(json_array_get(
+			     json_object_get(answer, "job_ids"), 0)));
+	json_decref(answer);
+	json_decref(request);
+	buf_free(&raw);
+	client_close(client);
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 2 && !strcmp(argv[1], "swell")) {
+		swell();
+		return EXIT_SUCCESS;
+	}
 	if (argc != 3 && argc != 4)
 		errx(EXIT_USAGE, "attack or use, and seconds, are expected");
 	end_ms = clock_ms() + 1000 * strtol(argv[2], NULL, 10);
