@@ -977,7 +977,7 @@ M("aisched_cpu_used_seconds_total", counter, cpu_used, "CPU time used by attempt
 M("aisched_memory_allocated_byte_seconds_total", counter, held_mem, "memory that jobs held, times seconds") \
 M("aisched_gpu_allocated_seconds_total", counter, held_gpu, "GPU time that jobs held") \
 M("aisched_gpu_busy_seconds_total", counter, gpu_busy, "GPU time in which devices of attempts that have ended were busy, as far as it is known") \
-M("aisched_gpu_evicted_seconds_total", counter, gpu_evicted, "GPU time held by attempts that were evicted or lost their node") \
+M("aisched_gpu_evicted_seconds_total", counter, gpu_evicted, "GPU time held by attempts that were evicted, lost their node, or whose jobs an operator requeued") \
 M("aisched_cost_total", counter, cost, "price of what jobs held") \
 M("aisched_pool_cpus", gauge, pool_cpus, "CPUs of the nodes") \
 M("aisched_pool_memory_bytes", gauge, pool_memory, "memory of the nodes") \

@@ -405,9 +405,12 @@ static int control_one(struct daemon *d, const struct mass *m, struct job *job,
 		[ACTION_requeuehold] = EV_requeue,
 	};
 	bool operates = access_operates(d, &m->peer, job->queue);
-	struct event_in ev = { .kind = kinds[m->action],
-		               .now = clock_wall_s(),
-		               .by_operator = operates };
+	struct event_in ev = {
+		.kind = kinds[m->action],
+		.now = clock_wall_s(),
+		.by_operator = operates,
+		.by_other = state_user(d->state, job->user)->uid != m->peer.uid
+	};
 
 	if (action_role(m->action) >= ROLE_OPERATOR && !operates)
 		return err_set(err, EPERM,

@@ -35,7 +35,8 @@ enum cause {
 	CAUSE_PREEMPT,
 	CAUSE_DEADLINE,
 	CAUSE_FAILURE, /* the job or its node failed; requeue the job */
-	CAUSE_IDLE     /* its GPUs were idle for longer than its queue allows */
+	CAUSE_IDLE,    /* its GPUs were idle for longer than its queue allows */
+	CAUSE_RECALL   /* requeued by an operator, not by the job's user */
 };
 
 /* Where the tasks of a job run and what they hold; allocated as one block. */

@@ -201,6 +201,8 @@ static void add_end(struct sums *s, const struct stmt *row)
 		[JOB_TIMEOUT] = SUM_timeout,
 	};
 	int64_t state = db_col_i64(row, A_STATE, 0);
+	int64_t cause = db_col_i64(row, A_CAUSE, 0);
+	int64_t why = db_col_i64(row, A_REASON, 0);
 	int64_t used = db_col_i64(row, A_USED, SPEC_UNSET);
 	int64_t peak = db_col_i64(row, A_PEAK, SPEC_UNSET);
 	int64_t ms = db_col_i64(row, A_ENDED, 0) - db_col_i64(row, A_BEGAN, 0);
@@ -212,11 +214,12 @@ static void add_end(struct sums *s, const struct stmt *row)
 	    state == JOB_OUT_OF_MEMORY || state == JOB_NODE_FAIL)
 		s->sum[SUM_failed_gpu_ms] += db_col_i64(row, A_ALL_GPU, 0);
 	if (state == JOB_PENDING &&
-	    (db_col_i64(row, A_CAUSE, 0) == CAUSE_PREEMPT ||
-	     db_col_i64(row, A_REASON, 0) == WHY_NodeFail)) {
+	    (cause == CAUSE_PREEMPT || why == WHY_NodeFail))
 		s->sum[SUM_evicted]++;
+	if (state == JOB_PENDING &&
+	    (cause == CAUSE_PREEMPT || cause == CAUSE_RECALL ||
+	     why == WHY_NodeFail))
 		s->sum[SUM_evicted_gpu_ms] += db_col_i64(row, A_GPU, 0);
-	}
 	s->sum[SUM_gpu_busy_ms] += db_col_i64(row, A_GPU_BUSY, 0);
 	s->sum[SUM_gpu_known_ms] += db_col_i64(row, A_GPU_KNOWN, 0);
 	if (used != SPEC_UNSET) {

@@ -52,7 +52,7 @@ static const struct job_column {
 	COUNT_COLUMN(gid, "gid"),
 	C(U8, state, "state", 0, JOB_NSTATES - 1),
 	C(U8, hold, "hold", 0, HOLD_ADMIN),
-	C(U8, cause, "cause", 0, CAUSE_IDLE),
+	C(U8, cause, "cause", 0, CAUSE_RECALL),
 	C(U8, why, "reason", 0, WHY_NREASONS - 1),
 	FLAG_COLUMN(wants_resume, "wants_resume"),
 	FLAG_COLUMN(signalled, "signalled"),

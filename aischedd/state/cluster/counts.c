@@ -73,7 +73,7 @@ static void requeued(struct state *state, const struct job *job)
 {
 	struct queue_counts *c = counts_of(state, job);
 
-	if (job->cause == CAUSE_REQUEUE)
+	if (job->cause == CAUSE_REQUEUE || job->cause == CAUSE_RECALL)
 		c->requeued[REQUEUE_USER]++;
 	else if (job->cause == CAUSE_FAILURE)
 		c->requeued[job->evict == EVICT_NODE_DOWN ? REQUEUE_NODE
@@ -192,7 +192,7 @@ void counts_release(struct job *job, int64_t now_ms)
 	job->ledger->counted = NULL;
 }
 
-void counts_attempt(const struct job *job, bool evicted)
+void counts_attempt(const struct job *job, bool lost)
 {
 	struct held_counts *h = job->ledger->counted;
 
@@ -202,7 +202,7 @@ void counts_attempt(const struct job *job, bool evicted)
 		h->cpu_used_s += (double)job->ledger->cpu_ms / 1e3;
 	h->gpu_busy_s += (double)job->ledger->gpu.busy_ms / 1e3;
 	h->gpu_known_s += (double)job->ledger->gpu.known_ms / 1e3;
-	if (evicted)
+	if (lost)
 		h->gpu_evicted_s +=
 		    (double)job->ledger->now.held[RES_GPU] / 1e3;
 }

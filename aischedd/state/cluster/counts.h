@@ -86,7 +86,7 @@ struct held_counts {
 	/* time for which GPUs of ended attempts were busy */
 	double gpu_busy_s;
 	double gpu_known_s;   /* GPU time that was sampled */
-	double gpu_evicted_s; /* GPU time held by evicted attempts */
+	double gpu_evicted_s; /* of lost attempts, see rollup.h */
 };
 #define COUNTS_GONE UINT32_MAX
 
@@ -145,7 +145,7 @@ void counts_release(struct job *job, int64_t now_ms);
 
 /* Count the use of an attempt that has ended. Call this before
  * counts_release(). */
-void counts_attempt(const struct job *job, bool evicted);
+void counts_attempt(const struct job *job, bool lost);
 
 /* Returns the numbers that a plan gives for the jobs of each queue, allocated
  * in the arena; may run on any thread. */

@@ -442,7 +442,7 @@ void ledger_close(struct state *state, struct job *job, enum job_state to,
 		return;
 	book_until(l, exact_ms(state, now));
 	release(state, l);
-	counts_attempt(job, job->cause == CAUSE_PREEMPT || why == WHY_NodeFail);
+	counts_attempt(job, rollup_is_lost(job->cause, (int)why));
 	counts_release(job, l->booked_ms);
 	row = put_row(state, job, to, why);
 	l->before.ran_ms += l->now.ran_ms;

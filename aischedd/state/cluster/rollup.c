@@ -310,6 +310,12 @@ static bool has_failed(enum job_state state)
 	       state == JOB_OUT_OF_MEMORY || state == JOB_NODE_FAIL;
 }
 
+bool rollup_is_lost(int cause, int why)
+{
+	return cause == CAUSE_PREEMPT || cause == CAUSE_RECALL ||
+	       why == WHY_NodeFail;
+}
+
 void rollup_ended(struct state *state, struct rollup *r,
                   const struct attempt_row *row, int64_t all_gpu_ms)
 {
@@ -322,10 +328,10 @@ void rollup_ended(struct state *state, struct rollup *r,
 	if (has_failed(row->state))
 		sum[SUM_failed_gpu_ms] += all_gpu_ms;
 	if (row->state == JOB_PENDING &&
-	    (row->cause == CAUSE_PREEMPT || row->why == WHY_NodeFail)) {
+	    (row->cause == CAUSE_PREEMPT || row->why == WHY_NodeFail))
 		sum[SUM_evicted]++;
+	if (row->state == JOB_PENDING && rollup_is_lost(row->cause, row->why))
 		sum[SUM_evicted_gpu_ms] += row->sum.held[RES_GPU];
-	}
 	sum[SUM_gpu_busy_ms] += row->gpu.busy_ms;
 	sum[SUM_gpu_known_ms] += row->gpu.known_ms;
 	if (row->cpu_ms != SPEC_UNSET) {

@@ -43,7 +43,8 @@ enum { RATE_COST = RES_N, RATES };
  * attempts       attempts that have ended
  * completed …    five sums: attempts after which the job ended in this state
  * evicted        attempts evicted or lost, after which the job was requeued;
- *                evicted_gpu_ms: GPU time that they held
+ *                evicted_gpu_ms: GPU time that they held, and that of attempts
+ *                after which an operator requeued another user's job
  * failed_gpu_ms  GPU time that all attempts of failed jobs held
  * cpu_used_ms    CPU time used by attempts for which that is known;
  *                cpu_known_ms: CPU time that these attempts held; mem_*: the
@@ -216,6 +217,11 @@ void rollup_resume(struct rollup *r, const int64_t rate[RATES]);
 /* Count the first start of a job, and how long the job had waited. */
 void rollup_started(struct state *state, struct rollup *r, int64_t at_ms,
                     int64_t wait_ms);
+
+/* Whether an attempt after which the job was requeued was ended by others than
+ * its user: it was evicted, lost its node, or an operator requeued the job.
+ * cause and why: an enum cause and an enum reason. */
+bool rollup_is_lost(int cause, int why);
 
 /* Count an attempt that has ended. all_gpu_ms: GPU time held by all attempts of
  * the job. */

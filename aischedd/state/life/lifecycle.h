@@ -57,6 +57,8 @@ struct event_in {
 	uint32_t attempt;
 	/* of hold, release, requeue, suspend: an operator asks */
 	bool by_operator;
+	/* of requeue: the one who asks is not the job's user */
+	bool by_other;
 	bool hold;                /* of requeue: put the job on hold */
 	struct run_signal signal; /* of signal: which one to send */
 	/* of started: after a restart the runner found the job suspended */

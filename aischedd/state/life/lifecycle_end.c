@@ -206,6 +206,7 @@ void life_settle(struct state *state, struct job *job, enum job_state to,
 			requeue(state, job, now);
 		return;
 	case CAUSE_REQUEUE:
+	case CAUSE_RECALL:
 	case CAUSE_FAILURE:
 		job->restarts++;
 		requeue(state, job, now);

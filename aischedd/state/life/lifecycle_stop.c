@@ -25,6 +25,7 @@ static void effect_stop(struct state *state, const struct job *job,
 		[CAUSE_DEADLINE] = STOP_DEADLINE,
 		[CAUSE_FAILURE] = STOP_NODE_FAIL,
 		[CAUSE_IDLE] = STOP_CANCEL,
+		[CAUSE_RECALL] = STOP_REQUEUE,
 	};
 
 	state_effect(state, (struct effect){ .kind = EFFECT_STOP,
@@ -69,8 +70,8 @@ int life_cancel_completing(struct state *state, struct job *job,
 {
 	(void)ev;
 	(void)err;
-	if (job->cause == CAUSE_REQUEUE || job->cause == CAUSE_PREEMPT ||
-	    job->cause == CAUSE_FAILURE) {
+	if (job->cause == CAUSE_REQUEUE || job->cause == CAUSE_RECALL ||
+	    job->cause == CAUSE_PREEMPT || job->cause == CAUSE_FAILURE) {
 		job->cause = CAUSE_CANCEL;
 		claim_drop(state, job);
 		state_touch(state, job);
@@ -182,7 +183,7 @@ int life_requeue(struct state *state, struct job *job,
 		               (unsigned long long)job->id);
 	if (ev->hold && job->hold != HOLD_ADMIN)
 		job->hold = ev->by_operator ? HOLD_ADMIN : HOLD_USER;
-	complete(state, job, CAUSE_REQUEUE);
+	complete(state, job, ev->by_other ? CAUSE_RECALL : CAUSE_REQUEUE);
 	return 0;
 }
 

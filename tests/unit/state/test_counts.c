@@ -105,6 +105,33 @@ START_TEST(evictions_are_counted_with_what_they_cost)
 }
 END_TEST
 
+/* The GPU time of an attempt was lost if an operator ended it, but not if the
+ * job's user did. */
+START_TEST(requeues_by_an_operator_are_counted_with_what_they_cost)
+{
+	static const char *const steps[] = {
+		"submit cpus-per-task=2 gpus-per-task=2",
+		"run",
+		"+10",
+		"requeue",
+		"end 1 0",
+		"run",
+		"+5",
+		"operator",
+		"requeue",
+		"end 1 0",
+		NULL
+	};
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_play(&w, "requeued", steps);
+	ck_assert_uint_eq(of_queue(&w)->requeued[REQUEUE_USER], 2);
+	ck_assert(held(&w)->gpu_evicted_s == 2 * 5);
+	world_fini(&w);
+}
+END_TEST
+
 START_TEST(what_a_pass_found_is_said_of_all_of_a_row)
 {
 	static const char *const steps[] = { "submit cpus-per-task=4",
@@ -235,5 +262,7 @@ SUITE(counts)
 	tcase_add_test(tc, what_is_held_is_summed_until_now);
 	tcase_add_test(tc, what_is_held_costs);
 	tcase_add_test(tc, evictions_are_counted_with_what_they_cost);
+	tcase_add_test(tc,
+	               requeues_by_an_operator_are_counted_with_what_they_cost);
 	tcase_add_test(tc, what_a_pass_found_is_said_of_all_of_a_row);
 }

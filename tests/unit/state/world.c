@@ -262,7 +262,7 @@ int world_event(struct world *w, uint64_t id, enum event_kind kind)
 
 	ck_assert_msg(job, "there is no job %llu", (unsigned long long)id);
 	outcome.end = w->now;
-	ev.by_operator = w->who.operator_;
+	ev.by_operator = ev.by_other = w->who.operator_;
 	result = state_event(w->state, job, &ev, &w->err);
 	world_check(w);
 	return result;

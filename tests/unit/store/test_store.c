@@ -1747,6 +1747,26 @@ START_TEST(an_elastic_job_held_what_it_had)
 }
 END_TEST
 
+/* GPU time was lost if an operator requeued the job, but not if its user did.
+ */
+START_TEST(a_requeue_by_an_operator_loses_gpu_time)
+{
+	struct disk d;
+
+	disk_init(&d);
+	PLAY(&d, "submit gpus=1", "run", "+10", "requeue", "end 1 0", "run",
+	     "+5", "operator", "requeue");
+	come_back(&d, "while it is being stopped");
+	world_node(&d.w, "n0", 4, 4000, 2);
+	PLAY(&d, "end 1 0");
+	save(&d);
+	ck_assert_str_eq(rows(&d, "SELECT sum(evicted), sum(evicted_gpu_ms)"
+	                          " FROM rollup WHERE level = 0"),
+	                 "0 5000\n");
+	disk_fini(&d);
+}
+END_TEST
+
 /* Durations are exact to the millisecond, so that short jobs add up. */
 START_TEST(short_jobs_are_not_noise)
 {
@@ -2211,6 +2231,7 @@ SUITE(store)
 	tcase_add_test(tc, a_ledger_with_a_bad_end_is_refused);
 	tcase_add_test(tc, an_elastic_job_held_what_it_had);
 	tcase_add_test(tc, short_jobs_are_not_noise);
+	tcase_add_test(tc, a_requeue_by_an_operator_loses_gpu_time);
 	tcase_add_test(tc, attempts_go_with_their_jobs);
 	tcase_add_test(tc, who_did_what_is_kept);
 	tcase_add_test(tc, rows_without_commit_are_bounded);
