@@ -213,18 +213,26 @@ static bool matches(const struct schedule *s, int64_t local)
 	       (s->either_day ? in_month || in_week : in_month && in_week);
 }
 
-enum { WALK = 40 * 1440 };
+enum { LOOK = 40 * 1440, WALK = 4 * 1440, ROUNDS = 1000 };
+
+/* Returns the first minute within 40 days at which the clock changes;
+ * SCHEDULE_NEVER if it does not. */
+static int64_t change_of(const struct zone *zone, int64_t begin)
+{
+	for (int64_t t = begin; t < begin + LOOK * 60; t += 60)
+		if (zone_offset(zone, t) != zone_offset(zone, t - 60))
+			return t;
+	return SCHEDULE_NEVER;
+}
 
 /*
- * Whether a schedule has a time at the minute t of a walk through all minutes
- * of 40 days. An interval has one whenever the clock matches. A fixed schedule
+ * Whether a schedule has a time at a minute of a walk through all minutes of
+ * four days. An interval has one whenever the clock matches. A fixed schedule
  * has one only when the clock shows a matching time for the first time, or
  * jumps over it; *seen is the latest local time so far.
  */
-static bool walk_due(const struct schedule *s, const struct zone *zone,
-                     int64_t t, int64_t *seen)
+static bool walk_due(const struct schedule *s, int64_t local, int64_t *seen)
 {
-	int64_t local = t + zone_offset(zone, t);
 	bool due = false;
 
 	if (!s->fixed)
@@ -263,10 +271,16 @@ START_TEST(like_a_naive_walk)
 	struct dice d = { 99 + (uint64_t)_i };
 	struct err err;
 	struct zone *zone = zone_load(when[_i].zone, &err);
-	int64_t begin = at(when[_i].from);
+	int64_t from = at(when[_i].from), change;
 
 	ck_assert_msg(zone != NULL, "%s", err.text);
-	for (int round = 0; round < 40; round++) {
+	change = change_of(zone, from);
+	ck_assert_int_eq(change == SCHEDULE_NEVER,
+	                 !strcmp(when[_i].zone, "Asia/Kathmandu"));
+	for (int round = 0; round < ROUNDS; round++) {
+		int64_t begin = change == SCHEDULE_NEVER
+		                    ? from + roll(&d, LOOK) * 60
+		                    : change - roll(&d, WALK) * 60;
 		int64_t seen = begin - 60 + zone_offset(zone, begin - 60);
 		int64_t next;
 		struct schedule s;
@@ -277,7 +291,8 @@ START_TEST(like_a_naive_walk)
 			continue;
 		next = schedule_next(&s, zone, 0, begin - 1);
 		for (int64_t t = begin; t < begin + WALK * 60; t += 60) {
-			bool due = walk_due(&s, zone, t, &seen);
+			int64_t local = t + zone_offset(zone, t);
+			bool due = walk_due(&s, local, &seen);
 
 			if (due != (next == t))
 				ck_abort_msg("%s '%s' at %lld: %d, next %lld",

@@ -5,8 +5,10 @@
 #include <time.h>
 
 #include "libcommon/cron/zone.h"
+#include "libcommon/cron/zones.h"
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
+#include "tests/unit/dead_mount.h"
 #include "tests/unit/dice.h"
 
 static const char *const names[] = {
@@ -207,6 +209,54 @@ START_TEST(summer_for_ever)
 }
 END_TEST
 
+#define FOLDER "/usr/share/zoneinfo"
+
+/* Replace the file of the zone "Town" by one with this rule. */
+static void make_town(const char *rule)
+{
+	char data[512];
+	size_t len = make(data, "000011", TYPE "\0", 7, rule);
+	FILE *file = fopen(FOLDER "/new", "we");
+
+	ck_assert_ptr_nonnull(file);
+	ck_assert_uint_eq(fwrite(data, 1, len, file), len);
+	ck_assert_int_eq(fclose(file), 0);
+	ck_assert_int_eq(rename(FOLDER "/new", FOLDER "/Town"), 0);
+}
+
+START_TEST(files_that_change_are_read_again)
+{
+	struct zones *zones = zones_new();
+	const struct zone *zone;
+	struct err err;
+
+	if (!dead_mount_may() ||
+	    mount("none", FOLDER, "tmpfs", 0, "size=64k") < 0) {
+		zones_free(zones);
+		return;
+	}
+	ck_assert_ptr_null(zones_get(zones, "Town", &err));
+	ck_assert_int_eq(err.code, ENOENT);
+	ck_assert(!zones_refresh(zones));
+	make_town("XXX-1");
+	ck_assert_ptr_null(zones_get(zones, "Town", &err));
+	ck_assert(zones_refresh(zones));
+	zone = zones_get(zones, "Town", &err);
+	ck_assert_int_eq(zone_offset(zone, 1600000000), 3600);
+	ck_assert(!zones_refresh(zones));
+	ck_assert_ptr_eq(zones_get(zones, "Town", &err), zone);
+	make_town("XXX-2");
+	ck_assert(zones_refresh(zones));
+	zone = zones_get(zones, "Town", &err);
+	ck_assert_int_eq(zone_offset(zone, 1600000000), 7200);
+	ck_assert_int_eq(unlink(FOLDER "/Town"), 0);
+	ck_assert(zones_refresh(zones));
+	ck_assert_ptr_null(zones_get(zones, "Town", &err));
+	ck_assert_int_eq(umount2(FOLDER, MNT_DETACH), 0);
+	zones_free(zones);
+}
+END_TEST
+
 SUITE(zone)
 {
 	tcase_add_loop_test(tc, as_glibc_sees_it, 0, ARRAY_SIZE(names));
@@ -215,4 +265,5 @@ SUITE(zone)
 	tcase_add_test(tc, cut_anywhere);
 	tcase_add_loop_test(tc, made_file, 0, ARRAY_SIZE(files));
 	tcase_add_test(tc, summer_for_ever);
+	tcase_add_test(tc, files_that_change_are_read_again);
 }

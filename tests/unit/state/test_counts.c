@@ -82,6 +82,72 @@ START_TEST(what_is_held_costs)
 }
 END_TEST
 
+/* Prices, and what a job of 2 CPUs, 2 GiB and 1 GPU of type h100 costs an
+ * hour. */
+static const struct {
+	const char *name, *conf;
+	double cost;
+} prices[] = {
+	{ "no price", WORLD_CONF, 0 },
+	{ "all of it is charged",
+	  WORLD_CONF "price { cpu = 1 memory = 0.5 gpu = 10 }\n", 13 },
+	{ "the dearest alone is charged",
+	  WORLD_CONF "price { cpu = 1 memory = 0.5 gpu = 10 }\n"
+	             "accounting { charge = max }\n",
+	  10 },
+	{ "of the same price",
+	  WORLD_CONF "price { cpu = 5 memory = 1 gpu = 3 }\n"
+	             "accounting { charge = max }\n",
+	  10 },
+	{ "the price of the pool goes first",
+	  "pool here { runner = local price { gpu = 2.5 } }\nqueue batch { }\n"
+	  "price { cpu = 1 memory = 0.5 gpu = 10 }\n",
+	  5.5 },
+	{ "that of the type even before it",
+	  "pool here { runner = local price { gpu = 2.5 }\n"
+	  "gpu_price = {\"a100:7\", \"h100:3.2\"} }\nqueue batch { }\n",
+	  3.2 },
+	{ "but not that of another type",
+	  "pool here { runner = local price { gpu = 2.5 }\n"
+	  "gpu_price = {\"h1000:7\", \"h10:8\"} }\nqueue batch { }\n",
+	  2.5 },
+	{ "a pool may be free",
+	  "pool here { runner = local price { cpu = 0 } }\nqueue batch { }\n"
+	  "price { cpu = 1 memory = 0.5 }\n",
+	  1 },
+	{ "the factor of the queue",
+	  "pool here { runner = local }\nqueue batch { price_factor = 0.4 }\n"
+	  "price { cpu = 1 gpu = 10 }\n",
+	  4.8 },
+	{ "that of the queue above",
+	  "pool here { runner = local }\nqueue all { price_factor = 1.5 }\n"
+	  "queue batch { parent = all }\nprice { cpu = 1 }\n",
+	  3 },
+	{ "a factor of the dearest",
+	  "pool here { runner = local }\nqueue batch { price_factor = 2 }\n"
+	  "price { cpu = 1 gpu = 10 }\naccounting { charge = max }\n",
+	  20 },
+	{ "the least price", WORLD_CONF "price { gpu = 0.000001 }\n",
+	  0.000001 },
+};
+
+START_TEST(prices_of_pools_types_and_queues)
+{
+	static const char *const steps[] = {
+		"submit queue=batch cpus-per-task=2 mem-per-task=2G "
+		"gpus-per-task=1",
+		"run", "+10", NULL
+	};
+	struct world w;
+
+	world_with_node(&w, prices[_i].conf);
+	world_play(&w, prices[_i].name, steps);
+	ck_assert_double_eq_tol(held_until(held(&w), RATE_COST, w.now * S),
+	                        prices[_i].cost * 1e6 * 10, 1e-3);
+	world_fini(&w);
+}
+END_TEST
+
 START_TEST(evictions_are_counted_with_what_they_cost)
 {
 	static const char *const steps[] = {
@@ -261,6 +327,8 @@ SUITE(counts)
 	tcase_add_test(tc, each_attempt_is_a_start_but_one_wait);
 	tcase_add_test(tc, what_is_held_is_summed_until_now);
 	tcase_add_test(tc, what_is_held_costs);
+	tcase_add_loop_test(tc, prices_of_pools_types_and_queues, 0,
+	                    ARRAY_SIZE(prices));
 	tcase_add_test(tc, evictions_are_counted_with_what_they_cost);
 	tcase_add_test(tc,
 	               requeues_by_an_operator_are_counted_with_what_they_cost);

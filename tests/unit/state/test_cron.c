@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "aischedd/state/cluster/reconf.h"
 #include "aischedd/state/life/alarm.h"
 #include "aischedd/state/life/letter.h"
 #include "libcommon/cron/zones.h"
@@ -121,6 +122,17 @@ static int64_t at(struct cron_world *c, struct cron_entry *e, int64_t now)
 		return NOTHING;
 	start(c, e, time);
 	return time;
+}
+
+static void reconf(struct cron_world *c, const char *text)
+{
+	struct world *w = &c->w;
+
+	conf_free(w->old_conf);
+	w->old_conf = w->conf;
+	w->conf = world_conf(text);
+	ck_assert_int_eq(state_reconf(w->state, w->conf, w->now, &w->err), 0);
+	state_cron_recheck(w->state, w->now);
 }
 
 START_TEST(each_time_once)
@@ -345,6 +357,27 @@ START_TEST(replace_always_runs)
 }
 END_TEST
 
+START_TEST(a_queue_goes_and_comes_back)
+{
+	static const char less[] = "pool here { runner = local }\n"
+				   "queue other { }\n";
+	struct cron_entry *e;
+	struct cron_world c;
+
+	cron_world_init(&c, 1000);
+	e = ADD(&c, "queue=batch", "cron", "@hourly", "cron-policy", "allow");
+	reconf(&c, less);
+	ck_assert_str_eq(e->blocked,
+	                 "queue 'batch' is no longer in the configuration");
+	/* It stays, and its runs are refused. */
+	ck_assert_int_eq(e->next_at, HOUR);
+	reconf(&c, conf);
+	ck_assert_ptr_null(e->blocked);
+	ck_assert_int_eq(at(&c, e, HOUR), HOUR);
+	cron_world_fini(&c);
+}
+END_TEST
+
 START_TEST(a_pause_is_not_made_up_for)
 {
 	struct cron_entry *e;
@@ -560,6 +593,24 @@ START_TEST(a_refusal_is_mailed)
 }
 END_TEST
 
+START_TEST(a_period_may_be_too_short)
+{
+	struct cron_world c;
+
+	cron_world_init(&c, 1000);
+	reconf(&c, "cron { min_period = \"5m\" }\n" WORLD_CONF);
+	ck_assert_ptr_null(ADD(&c, "", "cron", "*/4 * * * *"));
+	ck_assert_str_eq(c.w.err.text,
+	                 "--cron: '*/4 * * * *' comes every 240 s, and 300 s "
+	                 "is the shortest period (cron.min_period)");
+	ck_assert_ptr_null(ADD(&c, "", "cron", "@every 299s"));
+	ck_assert_ptr_null(ADD(&c, "", "cron", "0,58 * * * *"));
+	ck_assert_ptr_nonnull(ADD(&c, "", "cron", "*/5 * * * *"));
+	ck_assert_ptr_nonnull(ADD(&c, "", "cron", "@every 5m"));
+	cron_world_fini(&c);
+}
+END_TEST
+
 START_TEST(limits)
 {
 	struct cron_world c;
@@ -593,6 +644,7 @@ SUITE(cron)
 	tcase_add_loop_test(tc, forbid, 0, ARRAY_SIZE(overlaps));
 	tcase_add_test(tc, allow_has_a_limit);
 	tcase_add_test(tc, replace_always_runs);
+	tcase_add_test(tc, a_queue_goes_and_comes_back);
 	tcase_add_test(tc, a_pause_is_not_made_up_for);
 	tcase_add_test(tc, it_goes_when_its_end_has_come);
 	tcase_add_test(tc, a_zone_goes_and_comes_back);
@@ -600,5 +652,6 @@ SUITE(cron)
 	tcase_add_test(tc, a_refusal_is_told);
 	tcase_add_loop_test(tc, a_skipped_time_is_mailed, 0, ARRAY_SIZE(skips));
 	tcase_add_test(tc, a_refusal_is_mailed);
+	tcase_add_test(tc, a_period_may_be_too_short);
 	tcase_add_test(tc, limits);
 }
