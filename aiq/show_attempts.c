@@ -62,7 +62,9 @@ static void add_end(struct buf *out, const json_t *row)
 		buf_printf(out, ", ended by SIG%s", signal_name((int)n));
 	else if (show_int_of(row, "exit_code", &n) && n > 0)
 		buf_printf(out, ", exit status %lld", (long long)n);
-	if (evicted) {
+	if (evicted && state &&
+	    (!strcmp(state, "REQUEUED") ||
+	     !strcmp(state, job_state_name(JOB_PREEMPTED)))) {
 		buf_printf(out, ", evicted (%s)", evicted);
 		if (show_int_of(row, "evicted_by", &n))
 			buf_printf(out, " for job %lld", (long long)n);

@@ -244,6 +244,25 @@ static bool drain(struct client **client)
 	return true;
 }
 
+/* Pause the entry of recurring work that crash.t has made, so that its jobs
+ * end, too. */
+static void pause_cron(struct client **client)
+{
+	const char *id = getenv("CRASH_CRON");
+	json_t *req, *answer;
+	struct err why;
+
+	if (!id)
+		return;
+	req = json_pack("{s:s, s:s, s:[s]}", "op", "cron", "action", "pause",
+	                "ids", id);
+	answer = persist(client, req, NULL, NULL, &why);
+	if (!answer)
+		problem("cron entry %s: %s", id, why.text);
+	json_decref(answer);
+	json_decref(req);
+}
+
 static void finish(struct crash *crash, struct worker *w, struct victim *v)
 {
 	struct client *client = NULL;
@@ -256,6 +275,7 @@ static void finish(struct crash *crash, struct worker *w, struct victim *v)
 	for (size_t i = 0; i < NWORKERS; i++)
 		pthread_join(w[i].thread, NULL);
 	verdict("every request is answered, a repeated one as before");
+	pause_cron(&client);
 	if (drain(&client))
 		check_end(crash);
 	verdict("all jobs end");

@@ -507,6 +507,8 @@ void check_end(struct crash *crash)
 
 /* --- leftovers ----------------------------------------------------------- */
 
+enum { REMOVED_MS = 10000 /* by then, shepherds have removed their folders */ };
+
 static bool file_has(const char *dir, const char *name, const char *text)
 {
 	char *path = xasprintf("/proc/%s/%s", dir, name);
@@ -538,14 +540,31 @@ static void check_processes(const char *run_dir)
 	verdict("no process is left");
 }
 
-static void check_run_dir(const char *run_dir)
+/* Returns the number of folders of attempts in run_dir; if `tell`, reports each
+ * as a problem. */
+static size_t attempts_in(const char *run_dir, bool tell)
 {
 	DIR *dir = opendir(run_dir);
+	size_t n = 0;
 
-	for (struct dirent *e; dir && (e = readdir(dir));)
-		if (e->d_name[0] != '.' && strcmp(e->d_name, "lock"))
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		if (e->d_name[0] == '.' || !strcmp(e->d_name, "lock"))
+			continue;
+		n++;
+		if (tell)
 			problem("'%s/%s' is left", run_dir, e->d_name);
+	}
 	closedir(dir);
+	return n;
+}
+
+/* A shepherd removes its folder after the daemon knows of the end. */
+static void check_run_dir(const char *run_dir)
+{
+	for (int ms = 0; ms < REMOVED_MS && attempts_in(run_dir, false);
+	     ms += 20)
+		pause_ms(20);
+	attempts_in(run_dir, true);
 	verdict("no directory of an attempt is left");
 }
 

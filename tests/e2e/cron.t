@@ -128,6 +128,35 @@ ok "allow starts one beside the other" wait_for has_runs "$id" 2
 aictl cron delete --cancel "$id"
 ok "arrays end, too" wait_for 'test -z "$(aiq -h -a)"'
 
+id=$(aisub --parsable --cron '@every 1s' --cron-policy replace -a 0-1 \
+	--wrap 'exec sleep 1000')
+ok "an array runs" wait_for has_runs "$id" 1
+job=$(entry "$id" last_job_id)
+ok "replace ends all of an array" wait_for \
+	'[ "$(aiq -h --history -t CA -o display_id "$job" | grep -c .)" = 2 ]'
+aictl cron delete --cancel "$id"
+ok "the next one ends with its entry" wait_for 'test -z "$(aiq -h -a)"'
+
+out=$(aisub --cron '@yearly' --wrap true)
+like "aisub says when it runs next" "$out" \
+	'^Submitted cron entry [0-9]+, next 20[0-9]+-01-01T00:00:00[+-][0-9:]+$'
+id=$(echo "$out" | sed 's/.*entry //; s/,.*//')
+aictl cron delete "$id"
+out=$(aisub --json -J big --cron '@yearly' --wrap true)
+id=$(echo "$out" | jq .cron_id)
+is "or prints the entry as JSON" "$(echo "$out" | jq -c '[.name, .schedule,
+	.state, .runs, .last_time]')" '["big","@yearly","active",0,null]'
+n=12
+while [ "$n" -gt 0 ]; do
+	job=$(aictl cron run "$id" | sed 's/.* //')
+	wait_for is_state "$job" COMPLETED
+	n=$((n - 1))
+done
+is "show has its last ten runs, the latest first" "$(aictl cron show "$id" |
+	grep -c ' COMPLETED for 20.*, [0-9-]* s late$') $(aictl cron show "$id" |
+	awk '/ COMPLETED for / { print $1; exit }')" "10 $job"
+aictl cron delete "$id"
+
 id=$(aisub --parsable --hold --cron '@yearly' --wrap true)
 is "--hold makes a paused entry" "$(entry "$id" state)" paused
 job=$(aictl cron run "$id" | sed 's/.* //')
@@ -205,6 +234,48 @@ is "and each run is counted" "$(aiq -h --cron "$id" --history | wc -l)" \
 is "other entries are still there" "$(entry "$skip" state)" active
 aictl cron delete "$id" "$skip"
 
+# --- times that pass while there is no daemon ------------------------------
+
+line='echo $AISCHED_CRON_TIME $AISCHED_CRON_LAST $AISCHED_CRON_MISSED >>'
+ids=
+for missed in run skip; do
+	ids="$ids $(aisub --parsable --cron '@every 2s' --cron-policy allow \
+		--cron-missed $missed --wrap "$line $PWD/missed.$missed")"
+done
+ids="$ids $(aisub --parsable --cron '@every 2s' --cron-policy allow \
+	--cron-late 1s --wrap "$line $PWD/missed.late")"
+for id in $ids; do
+	wait_for has_runs "$id" 1
+done
+stop_daemon
+down=$(date +%s)
+wait_for '[ "$(date +%s)" -ge $((down + 7)) ]'
+before=$(date +%s)
+start_daemon
+up=$(date +%s)
+for id in $ids; do
+	wait_for has_at_least "$id" missed 2
+	wait_for has_at_least "$id" last_time "$up"
+done
+# shellcheck disable=SC2086 # several
+aictl cron delete $ids
+wait_for 'test -z "$(aiq -h -a)"'
+for kind in run skip late; do
+	is "each run is told the one before, and how many had none: $kind" \
+		"$(sort -n "missed.$kind" | awk 'NF == 2 { first++; next }
+		$3 != ($1 - $2) / 2 - 1 || n++ && $2 != last
+		{ last = $1 } END { print first + 0 }')" 1
+	ok "a run comes after at least two that had none" \
+		awk '$3 >= 2 { ok = 1 } END { exit !ok }' "missed.$kind"
+done
+# On a slow machine, the latest time without a daemon is one while it starts.
+is "the latest of them is made up for" "$(awk -v down="$down" -v up="$up" \
+	-v before="$before" '$1 > down && $1 <= before { n++ }
+	$3 >= 2 && !first { first = $1 } END { print n < 2, first <= up }' \
+	missed.run)" "1 1"
+is "unless the entry says skip" "$(awk -v down="$down" -v before="$before" \
+	'$1 > down && $1 <= before' missed.skip)" ""
+
 # --- an owner whose account was deleted ------------------------------------
 
 id=$(aisub --parsable --cron '@every 1s' --wrap true)
@@ -275,6 +346,9 @@ if is_root; then
 	is "an admin has the file of another made into entries" \
 		"$(aictl cron import -u daemon other)" "1 made, 0 kept, 0 deleted"
 	is "and sees it" "$(aictl cron print -u daemon)" "$(cat other)"
+	is "in a list of all, but not in their own" \
+		"$(aictl cron list -a --json | jq '.cron | length')/$(
+		aictl cron list --json | jq '.cron | length')" 2/1
 	is "they are the other's" "$(aictl cron list -u daemon --json |
 		jq -r '.cron[].user')" daemon
 	is "and can be cleared" "$(aictl cron clear -u daemon)" \
@@ -297,6 +371,8 @@ aictl reload
 id=$(aisub --parsable -q b --cron '@every 1s' --wrap true)
 fails "a user may have so many" 1 "cron.max_per_user" \
 	aisub --cron @daily --wrap true
+is "a list of a queue has its entries only" \
+	"$(aictl cron list -q b | awk 'NR > 1 { print $1 }')" "$id"
 wait_for has_runs "$id" 1
 aictl queue close b
 ok "a closed queue refuses runs" wait_for has_at_least "$id" refused 1
