@@ -29,6 +29,14 @@ typedef struct {
 } nvmlMemory_t;
 
 typedef struct {
+	unsigned version; /* NVML_MEMORY_V2 */
+	/* bytes; in nvmlMemory_t, `used` includes what the driver reserves */
+	unsigned long long total, reserved, free, used;
+} nvmlMemory_v2_t;
+
+#define NVML_MEMORY_V2 ((unsigned)sizeof(nvmlMemory_v2_t) | 2U << 24)
+
+typedef struct {
 	/* Percent of time in which they were busy lately. */
 	unsigned gpu, memory;
 } nvmlUtilization_t;
@@ -65,6 +73,8 @@ enum { NVML_LINK_TO_GPU = 0, NVML_LINK_TO_SWITCH = 2 };
 	X(nvmlDeviceGetMinorNumber, (nvmlDevice_t device, unsigned *ret))      \
 	X(nvmlDeviceGetPciInfo_v3, (nvmlDevice_t device, nvmlPciInfo_t * ret)) \
 	X(nvmlDeviceGetMemoryInfo, (nvmlDevice_t device, nvmlMemory_t * ret))  \
+	X(nvmlDeviceGetMemoryInfo_v2,                                          \
+	  (nvmlDevice_t device, nvmlMemory_v2_t * ret))                        \
 	X(nvmlDeviceGetUtilizationRates,                                       \
 	  (nvmlDevice_t device, nvmlUtilization_t * ret))                      \
 	X(nvmlDeviceGetNvLinkState,                                            \

@@ -101,6 +101,20 @@ static int source_open(struct source *ret, char *const *name, struct err *err)
 	return 0;
 }
 
+/* Get the memory of the GPU without what the driver reserves for itself, if the
+ * driver is new enough to tell them apart. */
+static int ask_memory(const struct nvml *nvml, nvmlDevice_t device,
+                      nvmlMemory_t *ret)
+{
+	nvmlMemory_v2_t memory = { .version = NVML_MEMORY_V2 };
+
+	if (nvml->nvmlDeviceGetMemoryInfo_v2(device, &memory))
+		return nvml->nvmlDeviceGetMemoryInfo(device, ret);
+	ret->used = memory.used;
+	ret->total = memory.total;
+	return 0;
+}
+
 static void ask_nvml(const struct nvml *nvml, nvmlDevice_t device,
                      struct gpu_now *ret)
 {
@@ -110,8 +124,7 @@ static void ask_nvml(const struct nvml *nvml, nvmlDevice_t device,
 	if (!nvml->nvmlDeviceGetUtilizationRates(device, &use) &&
 	    use.gpu <= 100)
 		ret->percent = use.gpu;
-	if (nvml->nvmlDeviceGetMemoryInfo(device, &memory) ||
-	    memory.used > memory.total)
+	if (ask_memory(nvml, device, &memory) || memory.used > memory.total)
 		return;
 	ret->used_mib = (int64_t)(memory.used >> 20);
 	ret->total_mib = (int64_t)(memory.total >> 20);

@@ -67,6 +67,12 @@ now "busy 0 7 100"
 is "one that does not tell" "$(sample GPU-0000)" "-1 0 81920"
 now "busy 0 107 100000"
 is "numbers that cannot be" "$(sample GPU-0001)" "-1 -1 -1"
+now "busy 0 7 100"
+cp gpus new_gpus
+echo old >>gpus
+is "a driver that does not tell what it reserves" "$(sample GPU-0000 GPU-0001)" \
+	"-1 480 81920 7 580 81920"
+mv new_gpus gpus
 fails "no GPU" 2 "expected SECONDS and 1 to 64 GPUs" "$gpu" sample 1
 fails "no time" 2 "SECONDS: bad number '0'" "$gpu" sample 0 0
 
@@ -179,7 +185,8 @@ id=$(submit -q told --mail-type IDLE_GPU --mail-user a@b.c -c 0.1 --mem 10M \
 	--gpus-per-task 1 --wrap "$(at_gate e)")
 wait_for is_seen "$id"
 ok "a GPU that works is not idle" idle told 0
-is "nor for any time" "$(json "$id" .gpu_idle_seconds)" null
+is "nor for any time" \
+	"$(aiq --json -o gpu_idle_seconds "$id" | jq '.jobs[0].gpu_idle_seconds')" null
 now "busy 0 0 4000" "busy 1 0 1024"
 ok "one that does nothing is counted" wait_for idle told 1
 like "and shown" "$(aiq "$id")" "^ *GPUs idle for +[0-9:]+"

@@ -7,6 +7,7 @@
  *	link GPU switch|BUS_ID
  *	instance GPU UUID ID START SIZE MEMORY_MIB NAME
  *	busy GPU PERCENT USED_MIB
+ *	old
  *	hang
  *	hang at the end
  *	fail CODE
@@ -14,6 +15,9 @@
  * $NVML_BUSY may name a file with more lines "busy". It is read again each time
  * somebody asks how busy a GPU is, and it may have a line "hang now". A GPU
  * without a line "busy" answers that this is not supported.
+ *
+ * "old" is a driver that does not tell what it reserves; any other reserves 480
+ * MiB of each GPU, which is what an H100 answers.
  *
  * "hang" and "fail" are about nvmlInit_v2(); "hang at the end" makes
  * nvmlShutdown() hang, when everything is printed. This tests what the daemon
@@ -31,7 +35,7 @@
 #define DECLARE(name, args) int name args;
 NVML_FUNCTIONS(DECLARE)
 
-enum { MAX = 64, NO = 3, UNKNOWN = 6 };
+enum { MAX = 64, NO = 3, UNKNOWN = 6, RESERVED_MIB = 480 };
 
 struct nvmlDevice_st {
 	int gpu; /* the GPU of an instance; -1: this is a GPU */
@@ -48,7 +52,7 @@ static struct {
 	char to[32];
 } links[MAX * NVML_LINKS_MAX];
 static unsigned ngpus, ninsts, nlinks;
-static bool hangs_at_end;
+static bool hangs_at_end, is_old;
 
 /* --- the file ------------------------------------------------------------- */
 
@@ -83,6 +87,8 @@ static int read_line(const char *line)
 		nlinks++;
 	} else if (sscanf(line, "fail %d", &code) == 1) {
 		return code;
+	} else if (!strncmp(line, "old", 3)) {
+		is_old = true;
 	} else if (!strncmp(line, "hang at the end", 15)) {
 		hangs_at_end = true;
 	} else if (!strncmp(line, "hang", 4)) {
@@ -172,8 +178,19 @@ int nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *ret)
 
 int nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *ret)
 {
-	*ret = (nvmlMemory_t){ .total = device->mib << 20,
-		               .used = (uint64_t)device->used_mib << 20 };
+	uint64_t used = device->used_mib + (uint64_t)RESERVED_MIB;
+
+	*ret = (nvmlMemory_t){ .total = device->mib << 20, .used = used << 20 };
+	return 0;
+}
+
+int nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *ret)
+{
+	if (is_old || ret->version != NVML_MEMORY_V2)
+		return NO;
+	ret->total = device->mib << 20;
+	ret->reserved = (uint64_t)RESERVED_MIB << 20;
+	ret->used = (uint64_t)device->used_mib << 20;
 	return 0;
 }
 
@@ -225,8 +242,7 @@ int nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned *current,
 
 int nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned *ret)
 {
-	(void)device;
-	*ret = 7;
+	*ret = device->mig ? 7 : 0;
 	return 0;
 }
 
