@@ -43,6 +43,7 @@ struct node_info {
 	uint32_t ngpus;
 	/* the type of all GPUs; NULL: unknown */
 	const char *gpu_type;
+	int64_t gpu_mem_mib;                /* of each GPU; 0: unknown */
 	const uint8_t *gpu_numa, *gpu_link; /* [ngpus] */
 	/*
 	 * gpus_named: tasks get exactly those GPUs that the plan chose for

@@ -29,7 +29,13 @@ seen='echo $CUDA_DEVICE_ORDER $CUDA_VISIBLE_DEVICES $AISCHED_GPU_UUIDS'
 
 machine "$gpu3" "$gpu1" "$gpu0" "$gpu2"
 is "aiq shows them" "$(aiq --nodes -h -o gpus,gpu_type | tr -s ' ')" "4 h100"
+is "with their memory" "$(aiq --nodes --json | jq .nodes[0].gpu_memory_mib)" 81559
 unlike "nothing is wrong with them" "$(aictl status)" 'GPUs:'
+id=$(submit -c 0.1 --mem 10M --gpus-per-task 0.25 \
+	--wrap 'echo "$CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"')
+becomes "a job with a part of a GPU" "$id" COMPLETED
+is "is limited to that part of its memory, where MPS runs" \
+	"$(cat "slurm-$id.out")" GPU-0000=20389M
 gate a
 first=$(submit -c 0.1 --mem 10M --gpus-per-task 1 --wrap "$seen; $(at_gate a)")
 wait_for [ -s "slurm-$first.out" ]

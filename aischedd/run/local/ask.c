@@ -87,6 +87,7 @@ static int write_order(struct local *l, const struct run_job *job,
 		order.gpu_uuid[i] = l->machine.gpus.id[i].uuid;
 		order.gpu_index[i] = (uint8_t)l->machine.gpus.id[i].index;
 		order.gpu_minor[i] = l->machine.gpus.id[i].minor;
+		order.gpu_mem_mib[i] = l->machine.gpus.id[i].mem_mib;
 	}
 	order_place(l, &order, arena);
 	fd = order_write(&order, err);

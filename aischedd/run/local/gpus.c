@@ -114,6 +114,7 @@ static void take_gpus(struct gpus *gpus, const json_t *list, uint32_t *at,
 
 	json_array_foreach(list, i, gpu) {
 		const json_t *minor = json_object_get(gpu, "minor");
+		const json_t *mem = json_object_get(gpu, "memory_mib");
 		const char *type = short_model(text_of(gpu, "name"), arena);
 		struct gpu_id *id;
 
@@ -131,6 +132,7 @@ static void take_gpus(struct gpus *gpus, const json_t *list, uint32_t *at,
 		id->index = (uint32_t)i;
 		if (json_is_integer(minor))
 			id->minor = (int32_t)json_integer_value(minor);
+		id->mem_mib = json_integer_value(mem);
 		if (*text_of(gpu, "uuid"))
 			id->uuid = arena_strdup(arena, text_of(gpu, "uuid"));
 		if (!gpus->type)

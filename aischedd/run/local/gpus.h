@@ -16,6 +16,7 @@ struct gpu_id {
 	const char *uuid; /* NULL: unknown */
 	/* the N of /dev/nvidiaN; -1: unknown */
 	int32_t minor;
+	int64_t mem_mib; /* 0: unknown */
 	/* number that CUDA gives it with CUDA_DEVICE_ORDER=PCI_BUS_ID */
 	uint32_t index;
 };

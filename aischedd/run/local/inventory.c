@@ -119,8 +119,19 @@ static void find_numa_memory(struct machine *m, hwloc_topology_t topo,
 
 /* --- GPUs, and the whole machine --- */
 
-/* Set number and type of the GPUs. If the configuration gives more GPUs than
- * were found, the others count as GPUs of NUMA node 0. */
+/* Returns the memory of the smallest GPU; 0 if that of a GPU is unknown. */
+static int64_t least_memory(const struct gpus *gpus, uint32_t n)
+{
+	int64_t least = n ? gpus->id[0].mem_mib : 0;
+
+	for (uint32_t i = 1; i < n; i++)
+		if (gpus->id[i].mem_mib < least)
+			least = gpus->id[i].mem_mib;
+	return least;
+}
+
+/* Set number, type and memory of the GPUs. If the configuration gives more GPUs
+ * than were found, the others count as GPUs of NUMA node 0. */
 static void note_gpus(struct machine *m, const struct conf_node *conf,
                       struct arena *arena)
 {
@@ -133,6 +144,7 @@ static void note_gpus(struct machine *m, const struct conf_node *conf,
 	for (uint32_t i = m->gpus.n; i < n; i++)
 		m->gpus.id[i] = (struct gpu_id){ .minor = -1, .index = i };
 	m->node.ngpus = n;
+	m->node.gpu_mem_mib = least_memory(&m->gpus, n);
 	m->node.gpu_numa = m->gpus.numa;
 	m->node.gpu_link = m->gpus.link;
 	m->node.gpu_type =

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ORDER_VERSION 5
+#define ORDER_VERSION 6
 
 /* The head of an order, before its JSON. */
 struct head {
@@ -102,16 +102,17 @@ static json_t *job_to_json(const struct run_job *job)
 	    (json_int_t)req->tmp_mib);
 }
 
-/* Returns the GPUs of the node as [[0, 0, "GPU-…"], [1, -1, null]]: index,
- * minor number and UUID of each. */
+/* Returns the GPUs of the node as [[0, 0, "GPU-…", 81559], [1, -1, null, 0]]:
+ * index, minor number, UUID and MiB of each. */
 static json_t *gpus_to_json(const struct order *order)
 {
 	json_t *gpus = json_array();
 
 	for (uint32_t i = 0; i < order->node_gpus; i++)
 		json_array_append_new(
-		    gpus, json_pack("[i i s?]", order->gpu_index[i],
-		                    order->gpu_minor[i], order->gpu_uuid[i]));
+		    gpus, json_pack("[i i s? I]", order->gpu_index[i],
+		                    order->gpu_minor[i], order->gpu_uuid[i],
+		                    (json_int_t)order->gpu_mem_mib[i]));
 	return gpus;
 }
 
@@ -328,17 +329,19 @@ static int read_gpus(struct order *ret, json_t *gpus, struct err *err)
 	size_t n = json_array_size(gpus), i;
 	json_error_t why;
 	json_t *gpu, *uuid;
+	json_int_t mib;
 	int index;
 
 	if (!json_is_array(gpus) || n > LIMIT_GPUS)
 		return err_set(err, EINVAL, "the order has bad GPUs");
 	ret->node_gpus = (uint32_t)n;
 	json_array_foreach(gpus, i, gpu) {
-		if (json_unpack_ex(gpu, &why, JSON_STRICT, "[i i o]", &index,
-		                   &ret->gpu_minor[i], &uuid) < 0)
+		if (json_unpack_ex(gpu, &why, JSON_STRICT, "[i i o I]", &index,
+		                   &ret->gpu_minor[i], &uuid, &mib) < 0)
 			return bad(err, &why);
 		ret->gpu_index[i] = (uint8_t)index;
 		ret->gpu_uuid[i] = json_string_value(uuid);
+		ret->gpu_mem_mib[i] = mib;
 	}
 	return 0;
 }

@@ -33,6 +33,7 @@ struct order {
 	uint8_t gpu_index[LIMIT_GPUS];
 	/* N of /dev/nvidiaN; -1: unknown */
 	int32_t gpu_minor[LIMIT_GPUS];
+	int64_t gpu_mem_mib[LIMIT_GPUS]; /* 0: unknown */
 	/* the job can open no GPUs but its own */
 	bool constrain_devices;
 	/* path of aisched-gpu; NULL: there is none */

@@ -412,6 +412,38 @@ static bool gpu_uuids(const struct env_of *e, struct buf *out)
 	return out->len > 0;
 }
 
+/* Returns how many thousandths of a GPU this process may use. */
+static uint32_t own_part(const struct env_of *e, int gpu)
+{
+	const struct run_job *job = &e->order->job;
+	bool one = !e->step && env_nprocs(job) == job->ntasks;
+	uint32_t end = one ? e->slot + 1 : job->ntasks, sum = 0;
+
+	for (uint32_t i = one ? e->slot : 0; i < end; i++)
+		if (job->task[i].gpus >> gpu & 1)
+			sum += job->task[i].gpu_milli;
+	return sum;
+}
+
+/* Append how much memory of each GPU the process may allocate, if it has a part
+ * of it. NVIDIA's MPS obeys this; if MPS does not run, nothing does. */
+static bool mps_memory(const struct env_of *e, struct buf *out)
+{
+	const struct order *o = e->order;
+	uint64_t gpus = own_gpus(e);
+
+	for (int i = 0; i < LIMIT_GPUS; i++) {
+		uint32_t part = own_part(e, i);
+
+		if (gpus >> i & 1 && part < 1000 && o->gpu_uuid[i] &&
+		    o->gpu_mem_mib[i])
+			buf_printf(out, "%s%s=%lldM", out->len ? "," : "",
+			           o->gpu_uuid[i],
+			           (long long)o->gpu_mem_mib[i] * part / 1000);
+	}
+	return out->len > 0;
+}
+
 static bool torch_rank(const struct env_of *e, struct buf *out)
 {
 	return is_ranked(e) && rank(e, out);
@@ -604,6 +636,7 @@ static const struct env_var {
 	{ "CUDA_VISIBLE_DEVICES", NULL, visible_gpus },
 	{ "ROCR_VISIBLE_DEVICES", NULL, visible_gpus },
 	{ "GPU_DEVICE_ORDINAL", NULL, visible_gpus },
+	{ "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", NULL, mps_memory },
 	{ "RANK", NULL, torch_rank },
 	{ "LOCAL_RANK", NULL, torch_rank },
 	{ "WORLD_SIZE", NULL, torch_world },

@@ -485,6 +485,7 @@ void state_node_seen(struct state *state, uint32_t pool,
 	node->nnumas_found = info->nnumas;
 	node->numa_found = copy(info->numa_mem, info->nnumas, 8);
 	text_set(&node->gpu_type, info->gpu_type);
+	node->gpu_mem_mib = info->gpu_mem_mib;
 	text_set(&node->topology, info->topology);
 	if (node->scale)
 		scale_complete(state, node);

@@ -64,6 +64,7 @@ struct node {
 	int64_t *numa_found, *numa_mem;
 	uint32_t nnumas_found, nnumas;
 	char *gpu_type;
+	int64_t gpu_mem_mib;             /* of each GPU; 0: unknown */
 	struct strlist features, taints; /* found by its runner */
 	char *topology;                  /* found by its runner, or NULL */
 	/* Used by processes or pods that are not jobs of aisched. */

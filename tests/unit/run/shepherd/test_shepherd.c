@@ -21,6 +21,8 @@
 #include "libcommon/parse.h"
 #include "tests/unit/check.h"
 
+#define MPS_MEMORY "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"
+
 /* --- names of files --- */
 
 static const struct {
@@ -180,6 +182,7 @@ START_TEST(what_was_not_asked_for_is_not_echoed)
 	                                    { "CUDA_VISIBLE_DEVICES", "unset" },
 	                                    { "CUDA_DEVICE_ORDER", "unset" },
 	                                    { "AISCHED_GPU_UUIDS", "unset" },
+	                                    { MPS_MEMORY, "unset" },
 	                                    { "RANK", "unset" },
 	                                    { "MASTER_ADDR", "unset" },
 	                                    { NULL, NULL } });
@@ -202,36 +205,40 @@ START_TEST(what_was_asked_for_is_echoed)
 	f.order.node_gpus = 4;
 	f.order.gpu_uuid[0] = "GPU-a";
 	f.order.gpu_uuid[2] = "GPU-c";
+	f.order.gpu_mem_mib[0] = 81559;
+	f.order.gpu_mem_mib[2] = 1000;
 	f.task[0].gpus = 5;
+	f.task[0].gpu_milli = 500;
 	f.order.job.array_job = 40000;
 	f.order.job.array_task = 7;
 	f.order.job.array_count = 10;
 	f.order.job.array_max = 9;
 	f.order.job.array_step = 1;
-	check(&f,
-	      (const char *const[][2]){ { "SLURM_NTASKS", "1" },
-	                                { "SLURM_NPROCS", "1" },
-	                                { "SLURM_NTASKS_PER_NODE", "1" },
-	                                { "SLURM_CPUS_PER_TASK", "2" },
-	                                { "SLURM_MEM_PER_NODE", "100" },
-	                                { "SLURM_GPUS_PER_TASK", "0.5" },
-	                                { "SLURM_GPUS_ON_NODE", "2" },
-	                                { "SLURM_JOB_GPUS", "0,2" },
-	                                { "SLURM_JOB_ACCOUNT", "acc" },
-	                                { "SLURM_JOB_END_TIME", "1060" },
-	                                { "SLURM_RESTART_COUNT", "2" },
-	                                { "AISCHED_ARRAY_JOB_ID", "40000" },
-	                                { "SLURM_ARRAY_TASK_ID", "7" },
-	                                { "SLURM_ARRAY_TASK_COUNT", "10" },
-	                                { "SLURM_ARRAY_TASK_MIN", "0" },
-	                                { "SLURM_ARRAY_TASK_MAX", "9" },
-	                                { "SLURM_ARRAY_TASK_STEP", "1" },
-	                                { "CUDA_VISIBLE_DEVICES", "0,2" },
-	                                { "CUDA_DEVICE_ORDER", "PCI_BUS_ID" },
-	                                { "AISCHED_GPU_UUIDS", "GPU-a,GPU-c" },
-	                                { "ROCR_VISIBLE_DEVICES", "0,2" },
-	                                { "GPU_DEVICE_ORDINAL", "0,2" },
-	                                { NULL, NULL } });
+	check(&f, (const char *const[][2]){
+		      { "SLURM_NTASKS", "1" },
+		      { "SLURM_NPROCS", "1" },
+		      { "SLURM_NTASKS_PER_NODE", "1" },
+		      { "SLURM_CPUS_PER_TASK", "2" },
+		      { "SLURM_MEM_PER_NODE", "100" },
+		      { "SLURM_GPUS_PER_TASK", "0.5" },
+		      { "SLURM_GPUS_ON_NODE", "2" },
+		      { "SLURM_JOB_GPUS", "0,2" },
+		      { "SLURM_JOB_ACCOUNT", "acc" },
+		      { "SLURM_JOB_END_TIME", "1060" },
+		      { "SLURM_RESTART_COUNT", "2" },
+		      { "AISCHED_ARRAY_JOB_ID", "40000" },
+		      { "SLURM_ARRAY_TASK_ID", "7" },
+		      { "SLURM_ARRAY_TASK_COUNT", "10" },
+		      { "SLURM_ARRAY_TASK_MIN", "0" },
+		      { "SLURM_ARRAY_TASK_MAX", "9" },
+		      { "SLURM_ARRAY_TASK_STEP", "1" },
+		      { "CUDA_VISIBLE_DEVICES", "0,2" },
+		      { "CUDA_DEVICE_ORDER", "PCI_BUS_ID" },
+		      { "AISCHED_GPU_UUIDS", "GPU-a,GPU-c" },
+		      { MPS_MEMORY, "GPU-a=40779M,GPU-c=500M" },
+		      { "ROCR_VISIBLE_DEVICES", "0,2" },
+		      { "GPU_DEVICE_ORDINAL", "0,2" },
+		      { NULL, NULL } });
 }
 END_TEST
 
@@ -269,6 +276,32 @@ START_TEST(each_task_of_a_gang_has_its_rank)
 	                                    { "SLURM_GTIDS", "0" },
 	                                    { "SLURM_NTASKS", "3" },
 	                                    { "CUDA_VISIBLE_DEVICES", "0,1,2" },
+	                                    { NULL, NULL } });
+}
+END_TEST
+
+START_TEST(a_process_with_a_part_of_a_gpu_has_a_part_of_its_memory)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	f.req.tasks = f.order.job.ntasks = 2;
+	f.order.node_gpus = 2;
+	f.order.gpu_uuid[1] = "GPU-b";
+	f.order.gpu_mem_mib[1] = 1000;
+	f.task[0].gpus = f.task[1].gpus = 2;
+	f.task[0].gpu_milli = 300;
+	f.task[1].gpu_milli = 700;
+	f.e.slot = f.e.rank = 1;
+	check(&f, (const char *const[][2]){ { MPS_MEMORY, "GPU-b=700M" },
+	                                    { NULL, NULL } });
+	/* A script that runs once for all tasks has the whole GPU. */
+	f.spec.launch_script = 1;
+	f.e.slot = f.e.rank = 0;
+	check(&f, (const char *const[][2]){ { MPS_MEMORY, "unset" },
+	                                    { NULL, NULL } });
+	f.task[1].gpu_milli = 300;
+	check(&f, (const char *const[][2]){ { MPS_MEMORY, "GPU-b=600M" },
 	                                    { NULL, NULL } });
 }
 END_TEST
@@ -979,6 +1012,8 @@ SUITE(run)
 	tcase_add_test(tc, what_was_not_asked_for_is_not_echoed);
 	tcase_add_test(tc, what_was_asked_for_is_echoed);
 	tcase_add_test(tc, each_task_of_a_gang_has_its_rank);
+	tcase_add_test(tc,
+	               a_process_with_a_part_of_a_gpu_has_a_part_of_its_memory);
 	tcase_add_test(tc, a_task_of_an_elastic_job_has_its_rank);
 	tcase_add_test(tc, a_job_without_gpus_sees_none);
 	tcase_add_test(tc, a_task_of_a_step_has_the_variables_of_its_step);
