@@ -2,6 +2,7 @@
 #include "libcommon/mem.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -91,9 +92,17 @@ struct chunk {
 	_Alignas(max_align_t) unsigned char data[];
 };
 
+/* An arena that is kept for another one, in whose memory this is. */
+struct kept {
+	struct arena *arena;
+	struct kept *next;
+};
+
 struct arena {
 	struct chunk *chunk;
 	size_t used;
+	atomic_uint keepers; /* arena_keep() for it, and not freed since */
+	struct kept *kept;
 };
 
 struct arena *arena_new(void)
@@ -103,8 +112,10 @@ struct arena *arena_new(void)
 
 void arena_free(struct arena *arena)
 {
-	if (!arena)
+	if (!arena || atomic_fetch_sub(&arena->keepers, 1) > 0)
 		return;
+	for (struct kept *k = arena->kept; k; k = k->next)
+		arena_free(k->arena);
 	for (struct chunk *c = arena->chunk, *next; c; c = next) {
 		next = c->next;
 		free(c);
@@ -190,6 +201,15 @@ char *arena_strdup(struct arena *arena, const char *s)
 	return memcpy(arena_alloc(arena, size, 1), s, size);
 }
 
+void arena_keep(struct arena *arena, struct arena *shared)
+{
+	struct kept *kept = arena_alloc(arena, 1, sizeof(*kept));
+
+	atomic_fetch_add(&shared->keepers, 1);
+	*kept = (struct kept){ shared, arena->kept };
+	arena->kept = kept;
+}
+
 size_t arena_used(const struct arena *arena)
 {
 	return arena->used;
@@ -197,6 +217,8 @@ size_t arena_used(const struct arena *arena)
 
 void arena_join(struct arena *to, struct arena *from)
 {
+	struct kept **end = &to->kept;
+
 	if (!from)
 		return;
 	for (struct chunk *c = from->chunk, *next; c; c = next) {
@@ -204,6 +226,9 @@ void arena_join(struct arena *to, struct arena *from)
 		add_full(to, c);
 	}
 	to->used += from->used;
+	while (*end)
+		end = &(*end)->next;
+	*end = from->kept;
 	free(from);
 }
 

@@ -34,6 +34,11 @@ struct arena;
 struct arena *arena_new(void);
 void arena_free(struct arena *arena); /* NULL is allowed */
 
+/* Keep `shared`, to which blocks of `arena` refer, until `arena` is freed:
+ * arena_free(shared) then frees it only for its caller. Each arena may be freed
+ * on another thread; nothing may be allocated in `shared` any longer. */
+void arena_keep(struct arena *arena, struct arena *shared);
+
 /* Returns zeroed memory, aligned for any type; valid until arena_free(). */
 void *arena_alloc(struct arena *arena, size_t n, size_t size);
 /* Like arena_alloc(), but the memory is not zeroed. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aischedd/state/cluster/scale.h"
+#include "aischedd/state/pass/snap_node.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
@@ -123,6 +124,7 @@ static uint32_t add(struct state *state, const char *name, uint32_t pool)
 	struct node_table *t = &state->nodes;
 	struct node *node;
 
+	node_frame_drop(t);
 	t->node = GROW(t->node, t->n, &t->cap);
 	node = &t->node[t->n];
 	*node =
@@ -195,6 +197,7 @@ void nodes_reconf(struct state *state, const struct conf *conf)
 {
 	struct node_table *t = &state->nodes;
 
+	node_frame_drop(t);
 	map_free(&t->by_name);
 	t->namesakes = false;
 	for (uint32_t i = 0; i < t->n; i++) {
@@ -418,6 +421,7 @@ void node_apply_conf(struct state *state, struct node *node)
 	uintptr_t section = (uintptr_t)map_find(
 	    &state->nodes.sections, section_key(node->pool, node->name));
 
+	node_frame_drop(&state->nodes);
 	node->conf = section ? &state->conf->nodes[section - 1] : NULL;
 	node->cpu_milli = node->cpu_found;
 	node->mem_mib = node->mem_found;
@@ -556,6 +560,7 @@ void nodes_free(struct node_table *nodes)
 		free_words(&node->taints);
 	}
 	free(nodes->node);
+	node_frame_drop(nodes);
 	if (nodes->names)
 		arena_free(nodes->names);
 	map_free(&nodes->by_name);

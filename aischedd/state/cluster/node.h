@@ -95,6 +95,8 @@ struct node {
 	int64_t retry_at;
 };
 
+struct node_frame;
+
 struct node_table {
 	struct node *node;
 	size_t n, cap;
@@ -103,6 +105,9 @@ struct node_table {
 	bool namesakes;      /* two nodes have the same name */
 	/* sections of the configuration by pool and node */
 	struct map sections;
+	/* columns that snapshots share (pass/snap_node.c); NULL: the next
+	 * snapshot writes them */
+	struct node_frame *frame;
 	/* hashes of requests known to fit if nothing runs */
 	struct map fits;
 	bool dirty; /* some nodes are to be written */

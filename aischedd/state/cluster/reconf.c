@@ -12,6 +12,7 @@
 #include "aischedd/state/life/submit.h"
 #include "aischedd/state/pass/apply.h"
 #include "aischedd/state/pass/row.h"
+#include "aischedd/state/pass/snap_node.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 
@@ -115,6 +116,7 @@ int state_reconf(struct state *state, const struct conf *conf, int64_t now,
 		return -1;
 	reconf_pools(state, conf);
 	state->conf = conf;
+	node_frame_drop(&state->nodes); /* it has the levels of the topology */
 	node_index_sections(state);
 	scale_reconf(state);
 	map_free(&state->nodes.fits);

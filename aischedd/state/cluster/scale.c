@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/state/pass/snap_node.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
@@ -195,6 +196,7 @@ static void join(struct state *state, uint32_t number)
 		struct node *node = &state->nodes.node[n];
 
 		node->scale = number + 1;
+		node_frame_drop(&state->nodes);
 		if (!node->gone && !node->coming)
 			learn(state, node->scale, node->cpu_found,
 			      node->mem_found, node->tmp_found);

@@ -31,14 +31,26 @@ uint8_t node_status(const struct node *node)
 	           : NODE_UP;
 }
 
-/* The columns of nodes, GPUs, CPUs and NUMA nodes while they are written. At
- * the end, the amounts that jobs hold are subtracted from the free amounts. */
+/*
+ * Columns of nodes that depend neither on the time nor on jobs. All snapshots
+ * share them until a node is reported or configured anew. In `snap`, only the
+ * members about nodes and topology are set; its free amounts are those that
+ * would be free if no job ran.
+ */
+struct node_frame {
+	struct arena *arena;
+	struct snap snap;
+	uint64_t *word_key; /* by word: its key in a struct build's word_of */
+	bool others; /* other processes than jobs use GPUs on some node */
+};
+
+/* The columns of nodes, GPUs, CPUs and NUMA nodes while a frame is written. */
 struct columns {
 	const char **name;
 	uint32_t *pool, *gpu_first, *cpu_first, *feature_first, *taint_first;
-	uint8_t *status, *mig, *coming;
+	uint8_t *mig;
 	int64_t *cpu_total, *cpu_free, *mem_total, *mem_free, *tmp_total,
-	    *tmp_free, *slots, *slots_free, *retry, *weight;
+	    *tmp_free, *slots, *slots_free, *weight;
 
 	uint16_t *gpu_free;
 	uint32_t *gpu_type;
@@ -48,6 +60,14 @@ struct columns {
 	uint32_t *numa_first;
 	int64_t *numa_mem;
 	uint32_t ngpus, ncpus, nnumas;
+};
+
+/* The columns that each snapshot has of its own: copies from the frame, from
+ * which what jobs hold is subtracted. */
+struct left {
+	const uint32_t *gpu_first, *cpu_first;
+	int64_t *cpu, *mem, *tmp, *slots;
+	uint16_t *gpu, *thread;
 };
 
 /* Subtract what a task uses of a CPU, but not below 0: a suspended job
@@ -61,29 +81,29 @@ static void take_thread(uint16_t *nfree, uint16_t milli)
 /* Subtract what the job's tasks in p hold from what is free. A suspended job
  * holds no CPUs. */
 static void take_off(const struct build *b, struct job *job,
-                     const struct placement *p, const struct columns *c)
+                     const struct placement *p, const struct left *c)
 {
 	const struct state *state = b->state;
 	const struct row_key *req = (const void *)placed_key(state, job)->text;
 
 	for (uint32_t i = 0; i < p->ntasks; i++) {
 		const struct snap_task *t = &p->task[i];
-		uint16_t *gpu = c->gpu_free + c->gpu_first[t->node];
-		uint16_t *thread = c->thread_free + c->cpu_first[t->node];
+		uint16_t *gpu = c->gpu + c->gpu_first[t->node];
+		uint16_t *thread = c->thread + c->cpu_first[t->node];
 		uint32_t ngpus =
 		    c->gpu_first[t->node + 1] - c->gpu_first[t->node];
 		uint32_t ncpus =
 		    c->cpu_first[t->node + 1] - c->cpu_first[t->node];
 
-		c->mem_free[t->node] -= req->mem;
-		c->tmp_free[t->node] -= req->tmp;
-		c->slots_free[t->node]--;
+		c->mem[t->node] -= req->mem;
+		c->tmp[t->node] -= req->tmp;
+		c->slots[t->node]--;
 		for (uint32_t g = 0; g < ngpus && t->gpus >> g; g++)
 			if (t->gpus >> g & 1)
 				gpu[g] -= t->gpu_milli;
 		if (job->state == JOB_SUSPENDED)
 			continue;
-		c->cpu_free[t->node] -= req->cpus;
+		c->cpu[t->node] -= req->cpus;
 		for (uint32_t u = t->cpu_first; u < t[1].cpu_first; u++)
 			if (p->cpu_use[u].cpu < ncpus)
 				take_thread(&thread[p->cpu_use[u].cpu],
@@ -107,15 +127,21 @@ static void take_for_others(const struct node *node, uint16_t *gpu_free)
 		}
 }
 
+/* Copy a column of n elements into the snapshot, with room for one more. */
+static void *copy(struct build *b, const void *from, size_t n, size_t size)
+{
+	void *to = arena_alloc_raw(b->arena, n + 1, size);
+
+	return n ? memcpy(to, from, n * size) : to;
+}
+
 static struct columns node_columns(struct build *b, size_t n)
 {
 	struct columns c = { 0 };
 
 	c.name = COLUMN(const char *, n);
 	c.pool = COLUMN(uint32_t, n);
-	c.status = COLUMN(uint8_t, n);
 	c.mig = COLUMN(uint8_t, n);
-	c.coming = COLUMN(uint8_t, n);
 	c.cpu_total = COLUMN(int64_t, n);
 	c.cpu_free = COLUMN(int64_t, n);
 	c.mem_total = COLUMN(int64_t, n);
@@ -124,7 +150,6 @@ static struct columns node_columns(struct build *b, size_t n)
 	c.tmp_free = COLUMN(int64_t, n);
 	c.slots = COLUMN(int64_t, n);
 	c.slots_free = COLUMN(int64_t, n);
-	c.retry = COLUMN(int64_t, n);
 	c.weight = COLUMN(int64_t, n);
 	c.gpu_first = COLUMN(uint32_t, n);
 	c.cpu_first = COLUMN(uint32_t, n);
@@ -140,7 +165,6 @@ static void put_node(struct build *b, struct columns *c, size_t i)
 
 	c->name[i] = state_node_label(b->state, i);
 	c->pool[i] = node->pool;
-	c->status[i] = node_status(node);
 	c->mig[i] = node_mig(node);
 	c->cpu_total[i] = node->cpu_milli;
 	c->mem_total[i] = node->mem_mib;
@@ -150,10 +174,6 @@ static void put_node(struct build *b, struct columns *c, size_t i)
 	c->tmp_free[i] = node->tmp_mib - node->tmp_others;
 	c->slots[i] = node->slots ? node->slots : SLOTS_ANY;
 	c->slots_free[i] = c->slots[i] - node->slots_others;
-	c->coming[i] = (uint8_t)scale_coming(node);
-	c->retry[i] = c->coming[i] == NODE_HERE
-	                  ? node->retry_at
-	                  : scale_ready_at(b->state, node, b->snap->now);
 	c->weight[i] = node_weight(node);
 	c->gpu_first[i] = c->ngpus;
 	c->cpu_first[i] = c->ncpus;
@@ -233,7 +253,6 @@ static void hand_over(struct snap *snap, const struct columns *c, size_t n,
 		.n = (uint32_t)n,
 		.name = c->name,
 		.pool = c->pool,
-		.state = c->status,
 		.cpu_total = c->cpu_total,
 		.cpu_free = c->cpu_free,
 		.mem_total = c->mem_total,
@@ -249,18 +268,37 @@ static void hand_over(struct snap *snap, const struct columns *c, size_t n,
 		.taint_first = c->taint_first,
 		.domain = domain,
 		.mig = c->mig,
-		.retry_at = c->retry,
-		.coming = c->coming,
 		.weight = c->weight,
 	};
 }
 
-void snapshot_nodes(struct build *b)
+static void frame_words(struct node_frame *frame, struct build *b)
 {
-	const struct state *state = b->state;
+	struct snap *snap = &frame->snap;
+
+	snap->nwords = (uint32_t)b->words.n;
+	snap->word = b->words.p;
+	snap->feature = b->features.p;
+	snap->taint = b->taints.p;
+	frame->word_key = COLUMN(uint64_t, snap->nwords);
+	for (uint32_t i = 0; i < snap->nwords; i++)
+		frame->word_key[i] =
+		    snapshot_word_key(snap->word[i], strlen(snap->word[i]));
+	map_free(&b->word_of);
+}
+
+static struct node_frame *frame_new(const struct state *state)
+{
+	struct arena *arena = arena_new();
+	struct node_frame *frame = arena_array(arena, struct node_frame, 1);
+	struct build of = { .state = state,
+		            .arena = arena,
+		            .snap = &frame->snap },
+		     *b = &of;
 	size_t n = state->nodes.n;
 	struct columns c = node_columns(b, n);
 
+	frame->arena = arena;
 	for (size_t i = 0; i < n; i++)
 		put_node(b, &c, i);
 	c.gpu_first[n] = c.ngpus;
@@ -269,17 +307,107 @@ void snapshot_nodes(struct build *b)
 	c.feature_first[n] = (uint32_t)b->features.n;
 	c.taint_first[n] = (uint32_t)b->taints.n;
 	device_columns(b, &c);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		put_devices(b, &c, i);
-	for (struct job *job = b->placed; job; job = job->row_next) {
-		take_off(b, job, job->place, &c);
-		if (job->leaving)
-			take_off(b, job, job->leaving, &c);
+		frame->others |= state->nodes.node[i].gpus_others ||
+		                 state->nodes.node[i].gpus_held;
 	}
-	for (size_t i = 0; i < n; i++)
+	hand_over(b->snap, &c, n, places_build(state, b->snap, arena));
+	frame_words(frame, b);
+	return frame;
+}
+
+void node_frame_drop(struct node_table *nodes)
+{
+	if (nodes->frame)
+		arena_free(nodes->frame->arena);
+	nodes->frame = NULL;
+}
+
+/* Copy everything from the frame that is not shared with it. */
+static struct left borrow(struct build *b, const struct node_frame *frame)
+{
+	const struct snap *from = &frame->snap;
+	const struct snap_nodes *node = &from->node;
+	size_t n = node->n;
+
+	arena_keep(b->arena, frame->arena);
+	b->snap->node = from->node;
+	b->snap->gpu = from->gpu;
+	b->snap->cpu = from->cpu;
+	b->snap->numa_mem = from->numa_mem;
+	b->snap->nlevels = from->nlevels;
+	b->snap->level = from->level;
+	b->snap->domain = from->domain;
+	b->snap->feature = from->feature;
+	b->snap->taint = from->taint;
+	b->words = (struct arena_list){
+		.p = copy(b, from->word, from->nwords, sizeof(char *)),
+		.n = from->nwords,
+		.cap = from->nwords,
+	};
+	map_reserve(&b->word_of, from->nwords);
+	for (uint32_t i = 0; i < from->nwords; i++)
+		map_set(&b->word_of, frame->word_key[i],
+		        (void *)((uintptr_t)i + 1));
+	return (struct left){
+		.gpu_first = node->gpu_first,
+		.cpu_first = node->cpu_first,
+		.cpu = copy(b, node->cpu_free, n, sizeof(int64_t)),
+		.mem = copy(b, node->mem_free, n, sizeof(int64_t)),
+		.tmp = copy(b, node->tmp_free, n, sizeof(int64_t)),
+		.slots = copy(b, node->slot_free, n, sizeof(int64_t)),
+		.gpu = copy(b, from->gpu.free, from->gpu.n, sizeof(uint16_t)),
+		.thread =
+		    copy(b, from->cpu.free, from->cpu.n, sizeof(uint16_t)),
+	};
+}
+
+/* Write the columns that depend on the present time or that operators and
+ * failures change. */
+static void put_status(struct build *b)
+{
+	size_t n = b->snap->node.n;
+	uint8_t *status = COLUMN(uint8_t, n), *coming = COLUMN(uint8_t, n);
+	int64_t *retry = COLUMN(int64_t, n);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct node *node = &b->state->nodes.node[i];
+
+		status[i] = node_status(node);
+		coming[i] = (uint8_t)scale_coming(node);
+		retry[i] = coming[i] == NODE_HERE
+		               ? node->retry_at
+		               : scale_ready_at(b->state, node, b->snap->now);
+	}
+	b->snap->node.state = status;
+	b->snap->node.coming = coming;
+	b->snap->node.retry_at = retry;
+}
+
+void snapshot_nodes(struct state *state, struct build *b)
+{
+	struct node_frame *frame = state->nodes.frame;
+	struct left left;
+
+	if (!frame)
+		frame = state->nodes.frame = frame_new(state);
+	left = borrow(b, frame);
+	put_status(b);
+	for (struct job *job = b->placed; job; job = job->row_next) {
+		take_off(b, job, job->place, &left);
+		if (job->leaving)
+			take_off(b, job, job->leaving, &left);
+	}
+	for (size_t i = 0; frame->others && i < state->nodes.n; i++)
 		take_for_others(&state->nodes.node[i],
-		                c.gpu_free + c.gpu_first[i]);
-	hand_over(b->snap, &c, n, places_build(state, b->snap, b->arena));
+		                left.gpu + left.gpu_first[i]);
+	b->snap->node.cpu_free = left.cpu;
+	b->snap->node.mem_free = left.mem;
+	b->snap->node.tmp_free = left.tmp;
+	b->snap->node.slot_free = left.slots;
+	b->snap->gpu.free = left.gpu;
+	b->snap->cpu.free = left.thread;
 }
 
 /* --- reservations ------------------------------------------------------ */

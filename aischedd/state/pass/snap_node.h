@@ -8,7 +8,10 @@
 
 #include "aischedd/state/pass/snap_build.h"
 
-void snapshot_nodes(struct build *b);
+void snapshot_nodes(struct state *state, struct build *b);
+/* Free the columns of nodes that snapshots share. Call it whenever a node is
+ * added, or changes in anything but its status. */
+void node_frame_drop(struct node_table *nodes);
 void snapshot_reservations(struct build *b);
 
 /* Copy the names and times of the reservations, to which the verdicts of a plan

@@ -11,10 +11,15 @@
 #include "aischedd/state/pass/snap_node.h"
 #include "aischedd/state/pass/snap_req.h"
 
+uint64_t snapshot_word_key(const char *text, size_t len)
+{
+	return hash_bytes(1, text, len);
+}
+
 int32_t snapshot_word(const char *text, size_t len, void *arg)
 {
 	struct build *b = arg;
-	uint64_t key = hash_bytes(1, text, len);
+	uint64_t key = snapshot_word_key(text, len);
 	uintptr_t known = (uintptr_t)map_find(&b->word_of, key);
 	char *copy;
 
@@ -193,9 +198,8 @@ static struct snap *finish(struct build *b)
 }
 
 /* Copy everything that may change before the snapshot is finished. */
-static struct build *take(const struct state *state, int64_t now,
-                          struct arena *arena, const struct job *extra,
-                          bool only)
+static struct build *take(struct state *state, int64_t now, struct arena *arena,
+                          const struct job *extra, bool only)
 {
 	struct build *b = arena_array(arena, struct build, 1);
 
@@ -208,7 +212,7 @@ static struct build *take(const struct state *state, int64_t now,
 	b->snap->gen = state->gen;
 	build_policy(b);
 	build_pools(b);
-	snapshot_nodes(b);
+	snapshot_nodes(state, b);
 	snapshot_reservations(b);
 	build_queues(b);
 	build_users(b);
@@ -217,13 +221,11 @@ static struct build *take(const struct state *state, int64_t now,
 	snapshot_take_pend(b, extra, only);
 	if (!only)
 		build_promises(b);
-	b->snap->feature = b->features.p;
-	b->snap->taint = b->taints.p;
 	b->state = NULL;
 	return b;
 }
 
-const struct snap *snap_build(const struct state *state, int64_t now,
+const struct snap *snap_build(struct state *state, int64_t now,
                               struct arena *arena, const struct job *extra,
                               bool only)
 {

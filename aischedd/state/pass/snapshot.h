@@ -47,7 +47,7 @@ struct build *state_take_peek(struct state *state, int64_t now,
 /* Build a snapshot. extra: a pending job that is not in the state, which is
  * added as the last job of its row, or NULL. only: leave out all other pending
  * jobs and all running ones. */
-const struct snap *snap_build(const struct state *state, int64_t now,
+const struct snap *snap_build(struct state *state, int64_t now,
                               struct arena *arena, const struct job *extra,
                               bool only);
 
@@ -69,6 +69,7 @@ const struct snap *snap_of_job(const struct state *state,
  * words of the snapshot, to which it is added if it is new. build: the
  * struct build. */
 int32_t snapshot_word(const char *text, size_t len, void *build);
+uint64_t snapshot_word_key(const char *text, size_t len);
 /* snapshot_word() for a string; SNAP_NONE if s is NULL or empty. */
 uint32_t snapshot_word_or_none(struct build *b, const char *s);
 

@@ -110,6 +110,22 @@ START_TEST(arena_counts_what_it_gave)
 }
 END_TEST
 
+/* The sanitizer finds what is freed too early or never. */
+START_TEST(an_arena_keeps_others)
+{
+	struct arena *shared = arena_new(), *a = arena_new(), *b = arena_new();
+	char *text = arena_strdup(shared, "shared");
+
+	arena_keep(a, shared);
+	arena_keep(b, shared);
+	arena_keep(b, shared);
+	arena_free(shared);
+	arena_join(a, b);
+	ck_assert_str_eq(text, "shared");
+	arena_free(a);
+}
+END_TEST
+
 SUITE(mem)
 {
 	tcase_add_test(tc, strings);
@@ -119,4 +135,5 @@ SUITE(mem)
 	tcase_add_test(tc, arena_is_zeroed_and_aligned);
 	tcase_add_test(tc, blocks_move_to_another_arena);
 	tcase_add_test(tc, arena_counts_what_it_gave);
+	tcase_add_test(tc, an_arena_keeps_others);
 }

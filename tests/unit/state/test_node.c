@@ -71,7 +71,9 @@ START_TEST(a_node_is_expected_in_no_pool_yet)
 	int n;
 
 	world_init(&w, CONF);
+	world_check(&w);
 	n = state_node_expect(w.state, "n0");
+	world_check(&w);
 	ck_assert_int_eq(n, state_node_expect(w.state, "n0"));
 	ck_assert_int_eq(state_drain(w.state, (uint32_t)n, true, "disk", NULL),
 	                 0);
@@ -140,7 +142,9 @@ START_TEST(nodes_go_with_their_pool)
 	ck_assert_str_eq(w.err.text,
 	                 "pool 'a' has nodes: removing it needs a restart");
 	state_node_seen(w.state, 0, &gone);
+	world_check(&w);
 	ck_assert_int_eq(state_reconf(w.state, w.conf, w.now, &w.err), 0);
+	world_check(&w);
 	ck_assert_int_lt(state_node_of(w.state, 0, "n0"), 0);
 	ck_assert_int_ge(state_node_of(w.state, 1, "n0"), 0);
 	ck_assert_str_eq(state_node_label(w.state, (uint32_t)state_node_of(
@@ -166,7 +170,9 @@ START_TEST(nodes_of_a_pool_that_was_taken_out_go)
 	drained = state_node_expect(w.state, "n8");
 	state_drain(w.state, (uint32_t)drained, true, "disk", NULL);
 	ck_assert_int_ge(state_node_find(w.state, "n7"), 0);
+	world_check(&w);
 	state_pool_ready(w.state, 0, true);
+	world_check(&w);
 	ck_assert_int_lt(state_node_find(w.state, "n7"), 0);
 	ck_assert(state_node(w.state, place->task[0].node)->removed);
 	ck_assert_int_eq(state_node_find(w.state, "n8"), drained);

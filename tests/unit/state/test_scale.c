@@ -18,6 +18,12 @@
 	"idle_for = 50s  resume = \"/bin/true\"  suspend = \"/bin/true\" }\n" \
 	"queue batch { }\n"
 
+#define CONF_FEATURES                                                \
+	"pool p { runner = kubernetes }\n"                           \
+	"scale s { max = 1  cpus = 4  memory = 4G  features = big  " \
+	"resume = \"/bin/true\"  suspend = \"/bin/true\" }\n"        \
+	"queue batch { }\n"
+
 static void begin(struct world *w)
 {
 	world_init(w, CONF);
@@ -52,6 +58,24 @@ static void later(struct world *w, int64_t seconds)
 	world_tick(w, seconds);
 	world_plan(w);
 }
+
+/* A node that was there before has the features of its template, too. */
+START_TEST(a_template_gives_its_features)
+{
+	struct world w;
+
+	world_init(&w, CONF_FEATURES);
+	see(&w, "s-1", 4, false);
+	world_check(&w);
+	state_scale_begin(w.state);
+	world_check(&w);
+	state_pool_ready(w.state, 0, true);
+	world_submit(&w, "constraint=big");
+	world_plan(&w);
+	ck_assert_str_eq(world_jobs(&w), "1 CF");
+	world_fini(&w);
+}
+END_TEST
 
 START_TEST(a_job_gets_its_nodes)
 {
@@ -267,6 +291,7 @@ END_TEST
 
 SUITE(scale)
 {
+	tcase_add_test(tc, a_template_gives_its_features);
 	tcase_add_test(tc, a_job_gets_its_nodes);
 	tcase_add_test(tc, a_node_that_does_not_come_is_given_back);
 	tcase_add_test(tc, a_node_has_its_time_from_when_the_program_begins);

@@ -18,6 +18,7 @@
 #include "aischedd/state/life/submit_check.h"
 #include "aischedd/state/life/update.h"
 #include "aischedd/state/pass/apply.h"
+#include "aischedd/state/pass/snap_node.h"
 #include "aischedd/state/pass/snapshot.h"
 #include "aischedd/state/pass/why.h"
 #include "aischedd/state/state_priv.h"
@@ -845,6 +846,28 @@ static void check_happened(struct state *state)
 	free(seen);
 }
 
+static void write_snapshot(const struct world *w, struct buf *out)
+{
+	struct arena *arena = arena_new();
+
+	snap_write(snap_build(w->state, w->now, arena, NULL, false), out);
+	arena_free(arena);
+}
+
+/* Check that what the state keeps for the next snapshot is as if it were
+ * written anew. */
+static void check_kept(const struct world *w)
+{
+	struct buf kept = { 0 }, anew = { 0 };
+
+	write_snapshot(w, &kept);
+	node_frame_drop(&w->state->nodes);
+	write_snapshot(w, &anew);
+	ck_assert_str_eq(kept.data, anew.data);
+	buf_free(&kept);
+	buf_free(&anew);
+}
+
 void world_check(const struct world *w)
 {
 	struct state *state = w->state;
@@ -876,6 +899,7 @@ void world_check(const struct world *w)
 	for (at = 0; (array = map_each(&state->records.arrays, &at));)
 		check_array(state, array);
 	check_rows(state);
+	check_kept(w);
 	check_limits(state);
 	check_happened(state);
 	check_rollups(state);

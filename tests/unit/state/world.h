@@ -123,7 +123,8 @@ const char *world_event_name(enum event_kind kind);
  */
 void world_play(struct world *w, const char *name, const char *const *step);
 
-/* Check the counters of the state against its jobs. */
+/* Check the counters of the state against its jobs, and what it keeps for
+ * snapshots against its nodes. */
 void world_check(const struct world *w);
 
 #endif
