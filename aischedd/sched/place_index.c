@@ -480,6 +480,74 @@ static const struct first *sort_nodes(struct first *it, struct first *other,
 	return it;
 }
 
+/* Nodes that differ only in their numbers, chained in the order of these. */
+struct kinds {
+	struct first *kind; /* node: instead, the index of the first one */
+	uint32_t *last;     /* by kind: index of the last one so far */
+	uint32_t *next;     /* by index: the next of the kind, or SNAP_NONE */
+	uint32_t *slot;     /* hash table: kind plus one; 0: empty */
+	uint32_t n, mask;
+};
+
+static bool is_alike(const struct first *x, const struct first *y)
+{
+	return x->index == y->index && x->key_gpu == y->key_gpu &&
+	       x->key_cpu == y->key_cpu;
+}
+
+static void add_to_kind(struct kinds *kinds, const struct first *it, uint32_t i)
+{
+	uint64_t key = ((uint64_t)it[i].key_gpu << 24 ^
+	                (uint64_t)it[i].key_cpu << 8 ^ it[i].index) *
+	               (uint64_t)0x9e3779b97f4a7c15;
+	uint32_t at = (uint32_t)(key >> 32) & kinds->mask, k;
+
+	while (kinds->slot[at] &&
+	       !is_alike(&kinds->kind[kinds->slot[at] - 1], &it[i]))
+		at = (at + 1) & kinds->mask;
+	kinds->next[i] = SNAP_NONE;
+	if (kinds->slot[at]) {
+		k = kinds->slot[at] - 1;
+		kinds->next[kinds->last[k]] = i;
+	} else {
+		k = kinds->n++;
+		kinds->slot[at] = kinds->n;
+		kinds->kind[k] = it[i];
+		kinds->kind[k].node = i;
+	}
+	kinds->last[k] = i;
+}
+
+/* Sort nodes, which are in order of their numbers. Many of them are alike: only
+ * sort the kinds. */
+static const struct first *sort_kinds(const struct first *it, uint32_t n,
+                                      struct arena *arena)
+{
+	struct first *other = arena_array_raw(arena, struct first, n);
+	struct first *to = arena_array_raw(arena, struct first, n);
+	struct kinds kinds = {
+		.kind = arena_array_raw(arena, struct first, n),
+		.last = arena_array_raw(arena, uint32_t, n),
+		.next = arena_array_raw(arena, uint32_t, n),
+		.mask = 1,
+	};
+	const struct first *kind;
+	uint32_t at = 0;
+
+	while (kinds.mask < 2 * n)
+		kinds.mask = 2 * kinds.mask + 1;
+	kinds.slot = arena_array(arena, uint32_t, (size_t)kinds.mask + 1);
+	for (uint32_t i = 0; i < n; i++)
+		add_to_kind(&kinds, it, i);
+	kind = sort_nodes(kinds.kind, other, kinds.n);
+	for (uint32_t k = 0; k < kinds.n; k++) {
+		for (uint32_t i = kind[k].node; i != SNAP_NONE;
+		     i = kinds.next[i])
+			to[at++] = it[i];
+	}
+	return to;
+}
+
 /* Build a treap from sorted nodes. Each node becomes the right kid of the last
  * one before it that has a higher rank, and gets that node's previous right kid
  * as its own left kid. last: scratch for the nodes on the right edge of the
@@ -516,7 +584,6 @@ static void fill_shelf(struct place_index *index, struct arena *arena)
 	const struct snap *s = index->work->snap;
 	struct first *unsorted =
 	    arena_array_raw(arena, struct first, s->node.n);
-	struct first *other = arena_array_raw(arena, struct first, s->node.n);
 	uint32_t *last = arena_array_raw(arena, uint32_t, s->node.n), n = 0;
 	const struct first *it;
 
@@ -531,7 +598,7 @@ static void fill_shelf(struct place_index *index, struct arena *arena)
 		unsorted[n++] = (struct first){ class * NTREES + index->tree[i],
 			                        i, l->key_gpu, l->key_cpu };
 	}
-	it = sort_nodes(unsorted, other, n);
+	it = sort_kinds(unsorted, n, arena);
 	for (uint32_t i = 0, end; i < n; i = end) {
 		uint32_t class = it[i].index / NTREES;
 		uint32_t tree = it[i].index % NTREES;

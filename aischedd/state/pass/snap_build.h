@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 
+#include "aischedd/state/job.h"
 #include "aischedd/state/pass/round.h"
 #include "aischedd/state/state_priv.h"
 
@@ -43,10 +44,20 @@ struct taken_rows {
 	uint32_t first_claim;
 };
 
+/* A job that holds nodes. Their list is walked once: after that, the addresses
+ * are known, and records can be fetched before they are read. */
+struct held_job {
+	struct job *job;
+	const struct placed_key *key;
+	const struct placement *place, *leaving;
+};
+
 struct build {
 	const struct state *state; /* NULL once everything was copied */
-	/* list of the jobs that hold nodes; NULL: leave them out */
-	struct job *placed;
+	/* the jobs that hold nodes; none if `only` */
+	const struct held_job *held;
+	size_t nheld;
+	bool only; /* leave out all jobs except one that waits */
 	struct arena *arena;
 	struct arena *scratch; /* freed when the snapshot is finished */
 	struct snap *snap;
@@ -70,6 +81,20 @@ struct build {
 /* Allocate a zeroed column of n elements and one more. It is written before the
  * snapshot gets it, because members of struct snap are const. */
 #define COLUMN(type, n) arena_array(b->arena, type, (n) + 1)
+
+/* Prefetch a job that holds nodes some steps before it is read. */
+static inline void snapshot_fetch_ahead(const struct build *b, size_t i)
+{
+	enum { AHEAD = 8, LINE = 64 };
+	const struct held_job *h = b->held + i + AHEAD;
+
+	if (i + AHEAD >= b->nheld)
+		return;
+	for (size_t at = 0; at < sizeof(*h->job); at += LINE)
+		__builtin_prefetch((const char *)h->job + at);
+	__builtin_prefetch(h->key);
+	__builtin_prefetch(h->place);
+}
 
 /* Append an element to a list of the snapshot. */
 static inline void *snapshot_push(struct build *b, struct arena_list *list,

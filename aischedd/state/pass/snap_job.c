@@ -14,23 +14,24 @@
 #include "aischedd/sched/order_service.h"
 
 /* Returns a mask with one bit for each GPU of a node. */
-static uint64_t gpus_of(const struct state *state, uint32_t node)
+static uint64_t gpus_of(const struct snap *snap, uint32_t node)
 {
-	uint32_t n = state->nodes.node[node].ngpus;
+	uint32_t n = snap_node_ngpus(snap, node);
 
 	return n < 64 ? ((uint64_t)1 << n) - 1 : UINT64_MAX;
 }
 
 /* Get the CPUs that a task uses and its node still has: the node may have fewer
  * than when the job started. Returns their number. */
-static uint32_t cpus_held(const struct state *state, const struct placement *p,
+static uint32_t cpus_held(const struct snap *snap, const struct placement *p,
                           uint32_t task, struct snap_cpu_use *ret)
 {
 	const struct snap_task *t = &p->task[task];
+	const uint32_t *first = snap->node.cpu_first + t->node;
 	uint32_t n = 0;
 
 	for (uint32_t c = t->cpu_first; c < t[1].cpu_first; c++)
-		if (p->cpu_use[c].cpu < state->nodes.node[t->node].ncpus)
+		if (p->cpu_use[c].cpu < first[1] - first[0])
 			ret[n++] = p->cpu_use[c];
 	return n;
 }
@@ -39,6 +40,10 @@ static bool is_freezable(const struct state *state, const struct job *job)
 {
 	return job->on_preempt == PREEMPT_SUSPEND && job_can_freeze(state, job);
 }
+
+/* Allocate a column without zeroing it, to save time on the loop's thread.
+ * Every element is written later. */
+#define RAW_COLUMN(type, n) arena_array_raw(b->arena, type, (n) + 1)
 
 struct run_columns {
 	uint32_t *req, *queue, *user, *first, *claim;
@@ -55,25 +60,25 @@ static struct run_columns run_columns(struct build *b, size_t n, size_t ntasks,
                                       size_t nuse)
 {
 	return (struct run_columns){
-		.id = COLUMN(uint64_t, n),
-		.req = COLUMN(uint32_t, n),
-		.queue = COLUMN(uint32_t, n),
-		.user = COLUMN(uint32_t, n),
-		.first = COLUMN(uint32_t, n),
-		.claim = COLUMN(uint32_t, n),
-		.priority = COLUMN(int64_t, n),
-		.start = COLUMN(int64_t, n),
-		.end = COLUMN(int64_t, n),
-		.safe = COLUMN(int64_t, n),
-		.waited = COLUMN(int64_t, n),
-		.served = COLUMN(int64_t, n),
-		.ran = COLUMN(int64_t, n),
-		.suspended = COLUMN(uint8_t, n),
-		.preemptible = COLUMN(uint8_t, n),
-		.ending = COLUMN(uint8_t, n),
-		.freezable = COLUMN(uint8_t, n),
-		.task = COLUMN(struct snap_task, ntasks),
-		.use = COLUMN(struct snap_cpu_use, nuse),
+		.id = RAW_COLUMN(uint64_t, n),
+		.req = RAW_COLUMN(uint32_t, n),
+		.queue = RAW_COLUMN(uint32_t, n),
+		.user = RAW_COLUMN(uint32_t, n),
+		.first = RAW_COLUMN(uint32_t, n),
+		.claim = RAW_COLUMN(uint32_t, n),
+		.priority = RAW_COLUMN(int64_t, n),
+		.start = RAW_COLUMN(int64_t, n),
+		.end = RAW_COLUMN(int64_t, n),
+		.safe = RAW_COLUMN(int64_t, n),
+		.waited = RAW_COLUMN(int64_t, n),
+		.served = RAW_COLUMN(int64_t, n),
+		.ran = RAW_COLUMN(int64_t, n),
+		.suspended = RAW_COLUMN(uint8_t, n),
+		.preemptible = RAW_COLUMN(uint8_t, n),
+		.ending = RAW_COLUMN(uint8_t, n),
+		.freezable = RAW_COLUMN(uint8_t, n),
+		.task = RAW_COLUMN(struct snap_task, ntasks),
+		.use = RAW_COLUMN(struct snap_cpu_use, nuse),
 	};
 }
 
@@ -102,16 +107,14 @@ static void set_numas(const struct snap *snap, struct snap_task *task,
 static void run_tasks(const struct build *b, struct run_columns *c,
                       const struct placement *p)
 {
-	const struct state *state = b->state;
-
 	for (uint32_t t = 0; t < p->ntasks; t++) {
 		struct snap_task *task = &c->task[c->ntasks++];
 
 		*task = p->task[t];
-		task->gpus &= gpus_of(state, p->task[t].node);
+		task->gpus &= gpus_of(b->snap, p->task[t].node);
 		task->units = task->gpus ? task->units : 0;
 		task->cpu_first = (uint32_t)c->nuse;
-		c->nuse += cpus_held(state, p, t, c->use + c->nuse);
+		c->nuse += cpus_held(b->snap, p, t, c->use + c->nuse);
 		set_numas(b->snap, task, c->use, (uint32_t)c->nuse);
 	}
 }
@@ -137,14 +140,15 @@ static int64_t waited(const struct job *job)
 
 /* Add a row for a running job. p: its placement, or job->leaving: then the row
  * is about its evicted tasks only. */
-static void run_row(struct build *b, struct run_columns *c, struct job *job,
-                    const struct placement *p)
+static void run_row(struct build *b, struct run_columns *c,
+                    const struct held_job *h, const struct placement *p)
 {
+	struct job *job = h->job;
 	int64_t due = job_due(job);
 	size_t i = c->n++;
 
 	c->id[i] = job->id;
-	c->req[i] = snapshot_req_of_placed(b, job);
+	c->req[i] = snapshot_req_of_placed(b, h->key);
 	c->queue[i] = job->queue;
 	c->user[i] = job->user;
 	c->priority[i] = job->priority;
@@ -166,13 +170,28 @@ static void run_row(struct build *b, struct run_columns *c, struct job *job,
 	run_tasks(b, c, p);
 }
 
+void snapshot_hold(struct build *b)
+{
+	struct arena_list list = { 0 };
+
+	for (struct job *job = b->state->records.placed; !b->only && job;
+	     job = job->row_next)
+		*(struct held_job *)arena_push(b->scratch, &list,
+		                               sizeof(struct held_job)) =
+		    (struct held_job){ job, placed_key(b->state, job),
+			               job->place, job->leaving };
+	b->held = list.p;
+	b->nheld = list.n;
+}
+
 void snapshot_run(struct build *b)
 {
 	size_t n = 0, ntasks = 0, nuse = 0;
 	struct run_columns c;
 
-	for (const struct job *job = b->placed; job; job = job->row_next) {
-		const struct placement *p = job->place, *l = job->leaving;
+	for (size_t i = 0; i < b->nheld; i++) {
+		const struct placement *p = b->held[i].place;
+		const struct placement *l = b->held[i].leaving;
 
 		n += l ? 2 : 1;
 		ntasks += p->ntasks + (l ? l->ntasks : 0);
@@ -181,10 +200,13 @@ void snapshot_run(struct build *b)
 	}
 	c = run_columns(b, n, ntasks, nuse);
 	map_reserve(&b->req_of, b->req_of.n + n);
-	for (struct job *job = b->placed; job; job = job->row_next) {
-		run_row(b, &c, job, job->place);
-		if (job->leaving)
-			run_row(b, &c, job, job->leaving);
+	for (size_t i = 0; i < b->nheld; i++) {
+		const struct held_job *h = &b->held[i];
+
+		snapshot_fetch_ahead(b, i);
+		run_row(b, &c, h, h->place);
+		if (h->leaving)
+			run_row(b, &c, h, h->leaving);
 	}
 	c.first[n] = (uint32_t)c.ntasks;
 	c.claim[n] = (uint32_t)b->claims.n;
@@ -266,10 +288,6 @@ struct pend_columns {
 	struct snap_member *member;
 	size_t n, nmembers;
 };
-
-/* Allocate a column without zeroing it, to save time on the loop's thread.
- * Every element is written later. */
-#define RAW_COLUMN(type, n) arena_array_raw(b->arena, type, (n) + 1)
 
 static struct pend_columns pend_columns(struct build *b, size_t rows,
                                         size_t members)
@@ -466,12 +484,15 @@ static void take_resuming(struct build *b, struct pend_columns *c)
 {
 	uint32_t run = 0;
 
-	for (const struct job *job = b->placed; job;
-	     run += job->leaving ? 2 : 1, job = job->row_next)
+	for (size_t i = 0; i < b->nheld; i++) {
+		const struct job *job = b->held[i].job;
+
 		if (job->wants_resume)
 			pend_row_of(b, c, job, b->snap->run.req[run], run,
 			            (struct snap_member){ job->id, 1, 1,
 			                                  job->eligible });
+		run += b->held[i].leaving ? 2 : 1;
+	}
 }
 
 void snapshot_take_pend(struct build *b, const struct job *extra, bool only)

@@ -80,11 +80,10 @@ static void take_thread(uint16_t *nfree, uint16_t milli)
 
 /* Subtract what the job's tasks in p hold from what is free. A suspended job
  * holds no CPUs. */
-static void take_off(const struct build *b, struct job *job,
-                     const struct placement *p, const struct left *c)
+static void take_off(const struct held_job *h, const struct placement *p,
+                     const struct left *c)
 {
-	const struct state *state = b->state;
-	const struct row_key *req = (const void *)placed_key(state, job)->text;
+	const struct row_key *req = (const void *)h->key->text;
 
 	for (uint32_t i = 0; i < p->ntasks; i++) {
 		const struct snap_task *t = &p->task[i];
@@ -101,7 +100,7 @@ static void take_off(const struct build *b, struct job *job,
 		for (uint32_t g = 0; g < ngpus && t->gpus >> g; g++)
 			if (t->gpus >> g & 1)
 				gpu[g] -= t->gpu_milli;
-		if (job->state == JOB_SUSPENDED)
+		if (h->job->state == JOB_SUSPENDED)
 			continue;
 		c->cpu[t->node] -= req->cpus;
 		for (uint32_t u = t->cpu_first; u < t[1].cpu_first; u++)
@@ -394,10 +393,13 @@ void snapshot_nodes(struct state *state, struct build *b)
 		frame = state->nodes.frame = frame_new(state);
 	left = borrow(b, frame);
 	put_status(b);
-	for (struct job *job = b->placed; job; job = job->row_next) {
-		take_off(b, job, job->place, &left);
-		if (job->leaving)
-			take_off(b, job, job->leaving, &left);
+	for (size_t i = 0; i < b->nheld; i++) {
+		const struct held_job *h = &b->held[i];
+
+		snapshot_fetch_ahead(b, i);
+		take_off(h, h->place, &left);
+		if (h->leaving)
+			take_off(h, h->leaving, &left);
 	}
 	for (size_t i = 0; frame->others && i < state->nodes.n; i++)
 		take_for_others(&state->nodes.node[i],

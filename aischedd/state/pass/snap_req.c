@@ -150,7 +150,7 @@ static void push_unreached(struct build *b, const char *claims, uint64_t pools)
 	for (uint32_t i = 0; i < state->nodes.n; i++) {
 		if (!(pools >> state->nodes.node[i].pool & 1))
 			continue;
-		if (volume_reaches(state, claims, i, b->placed != NULL))
+		if (volume_reaches(state, claims, i, !b->only))
 			any = true;
 		else
 			*(uint32_t *)snapshot_push(b, &b->avoids,
@@ -257,17 +257,26 @@ static uint8_t profile_of(const char *type, int64_t gpus)
 	return profile && gpus == mig_milli(profile) ? profile : 0;
 }
 
-uint32_t snapshot_req(struct build *b, const char *key, uint64_t hash)
+/* Whether all texts of the key are empty, as they are for most jobs. */
+static bool is_plain(const char *key)
 {
-	void **known = map_at(&b->req_of, hash);
-	const char *text[KEY_TEXTS];
-	struct req_row *r;
+	static const char none[KEY_TEXTS];
 
-	if (*known)
-		return (uint32_t)(uintptr_t)*known - 1;
+	return !memcmp(key + sizeof(struct row_key), none, sizeof(none));
+}
+
+/* Append the request of a key, which must stay as it is until the snapshot is
+ * finished. */
+static void add_req(struct build *b, const char *key)
+{
+	const char *text[KEY_TEXTS];
+	struct req_row *r =
+	    push_row(b, (const struct row_key *)(const void *)key);
+
+	r->gpu_type = r->reservation = SNAP_NONE;
+	if (is_plain(key))
+		return;
 	row_key_texts(key, text);
-	r = push_row(b, (const struct row_key *)(const void *)key);
-	*known = (void *)(uintptr_t)b->reqs.n;
 	r->profile = profile_of(text[KEY_GPU_TYPE], r->key->gpus);
 	r->gpu_type = r->profile ? SNAP_NONE
 	                         : snapshot_word_or_none(b, text[KEY_GPU_TYPE]);
@@ -282,21 +291,33 @@ uint32_t snapshot_req(struct build *b, const char *key, uint64_t hash)
 		affinity_beside(b->state, text[KEY_AFFINITY], push_beside, b);
 	}
 	push_licenses(b, text[KEY_LICENSES]);
-	return (uint32_t)b->reqs.n - 1;
 }
 
-uint32_t snapshot_req_of_placed(struct build *b, struct job *job)
+uint32_t snapshot_req(struct build *b, const char *key, uint64_t hash)
 {
-	const struct placed_key *key = placed_key(b->state, job);
+	void **known = map_at(&b->req_of, hash);
+
+	if (!*known) {
+		add_req(b, key);
+		*known = (void *)(uintptr_t)b->reqs.n;
+	}
+	return (uint32_t)(uintptr_t)*known - 1;
+}
+
+uint32_t snapshot_req_of_placed(struct build *b, const struct placed_key *key)
+{
+	void **known = map_at(&b->req_of, key->req_hash);
 	char *copy;
 
-	if (map_find(&b->req_of, key->req_hash))
-		return snapshot_req(b, key->text, key->req_hash);
-	/* Copy the key, because the job may end before the snapshot
-	 * is finished. */
-	copy = arena_alloc_raw(b->scratch, key->len, 1);
-	memcpy(copy, key->text, key->len);
-	return snapshot_req(b, copy, key->req_hash);
+	if (!*known) {
+		/* Copy the key, because the job may end before the snapshot
+		 * is finished. */
+		copy = arena_alloc_raw(b->scratch, key->len, 1);
+		memcpy(copy, key->text, key->len);
+		add_req(b, copy);
+		*known = (void *)(uintptr_t)b->reqs.n;
+	}
+	return (uint32_t)(uintptr_t)*known - 1;
 }
 
 uint32_t snapshot_req_of_other(struct build *b, const struct job *job)

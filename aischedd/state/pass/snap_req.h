@@ -13,8 +13,8 @@
  * unchanged until the snapshot is finished. Once b->state is NULL, only keys
  * that do not ask the state may be added (row_key_asks()). */
 uint32_t snapshot_req(struct build *b, const char *key, uint64_t hash);
-/* snapshot_req() for a job that holds nodes. */
-uint32_t snapshot_req_of_placed(struct build *b, struct job *job);
+/* snapshot_req() for a job that holds nodes: its key is copied. */
+uint32_t snapshot_req_of_placed(struct build *b, const struct placed_key *key);
 /* snapshot_req() for a job that is in no row and holds no nodes. */
 uint32_t snapshot_req_of_other(struct build *b, const struct job *job);
 

@@ -138,11 +138,11 @@ static void build_licenses(struct build *b)
 		name[i] = arena_strdup(b->arena, conf->licenses[i].name);
 		total[i] = left[i] = conf->licenses[i].count;
 	}
-	for (const struct job *job = b->placed; n && job; job = job->row_next) {
+	for (size_t i = 0; n && i < b->nheld; i++) {
 		struct spec spec;
 		size_t k = 0;
 
-		spec_unpack(&spec, job->packed);
+		spec_unpack(&spec, b->held[i].job->packed);
 		if (spec.licenses &&
 		    licenses_parse(conf, spec.licenses, use, &k, NULL) == 0)
 			while (k--)
@@ -204,7 +204,7 @@ static struct build *take(struct state *state, int64_t now, struct arena *arena,
 	struct build *b = arena_array(arena, struct build, 1);
 
 	*b = (struct build){ .state = state,
-		             .placed = only ? NULL : state->records.placed,
+		             .only = only,
 		             .arena = arena,
 		             .scratch = arena_new() };
 	b->snap = arena_alloc(arena, 1, sizeof(*b->snap));
@@ -212,6 +212,7 @@ static struct build *take(struct state *state, int64_t now, struct arena *arena,
 	b->snap->gen = state->gen;
 	build_policy(b);
 	build_pools(b);
+	snapshot_hold(b);
 	snapshot_nodes(state, b);
 	snapshot_reservations(b);
 	build_queues(b);
@@ -222,6 +223,7 @@ static struct build *take(struct state *state, int64_t now, struct arena *arena,
 	if (!only)
 		build_promises(b);
 	b->state = NULL;
+	b->held = NULL;
 	return b;
 }
 
