@@ -153,6 +153,7 @@ int state_load_job(struct state *state, struct job **taken,
 		if (state->records.placed)
 			state->records.placed->row_prev = job;
 		state->records.placed = job;
+		placed_add(state, job);
 		ledger_begin(state, job);
 	}
 	return 0;

@@ -87,6 +87,7 @@ void state_free(struct state *state)
 	reserve_free(state);
 	free(state->alarms.heap);
 	free(state->claims.holder);
+	free(state->placed.run);
 	free(state->unwritten.job);
 	free(state->unwritten.gone);
 	free(state->unwritten.array);
@@ -180,6 +181,7 @@ uint32_t state_intern_user(struct state *state, uint32_t uid, const char *name)
 
 void state_touch(struct state *state, struct job *job)
 {
+	placed_changed(state, job);
 	if (job->dirty)
 		return;
 	job->dirty = true;

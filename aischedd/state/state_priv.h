@@ -23,6 +23,7 @@
 #include "aischedd/state/life/letter.h"
 #include "aischedd/state/pass/affinity.h"
 #include "aischedd/state/pass/apply.h"
+#include "aischedd/state/pass/placed.h"
 #include "aischedd/state/pass/round.h"
 #include "aischedd/state/pass/row.h"
 #include "aischedd/state/state.h"
@@ -79,6 +80,7 @@ struct state {
 	struct row_index rows;
 	struct alarm_heap alarms;
 	struct claim_list claims;
+	struct placed_list placed;
 	struct cron_table crons;
 
 	struct node_table nodes;

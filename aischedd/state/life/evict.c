@@ -56,6 +56,7 @@ void claim_hold(struct state *state, struct job *job, struct held *claim)
 	}
 	free(job->claim);
 	job->claim = claim;
+	placed_changed(state, job);
 }
 
 void claim_set(struct state *state, struct job *job, const uint32_t *node,

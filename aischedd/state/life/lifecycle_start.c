@@ -78,6 +78,7 @@ static void place_job(struct state *state, struct job *job,
 	if (state->records.placed)
 		state->records.placed->row_prev = job;
 	state->records.placed = job;
+	placed_add(state, job);
 	life_count_nodes(state, job);
 	usage_charge(state, job, now);
 	if (job->array)
@@ -96,6 +97,7 @@ void life_unplace(struct state *state, struct job *job, int64_t now)
 	if (job->row_next)
 		job->row_next->row_prev = job->row_prev;
 	job->row_prev = job->row_next = NULL;
+	placed_drop(state, job);
 	state_effect(state,
 	             (struct effect){ .kind = EFFECT_FORGET,
 	                              .job = job->id,

@@ -414,6 +414,7 @@ static void take_spec(struct change *c)
 	job->queue = c->queue;
 	derive(c, moved, reordered);
 	placed_key_forget(job);
+	placed_changed(c->state, job);
 	/* do not use c->old from here on: its strings are
 	 * those of job->packed */
 	free(job->packed);

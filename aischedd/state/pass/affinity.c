@@ -165,6 +165,7 @@ static void key_again(const struct job *named, void *arg)
 	struct job *job = state_job(state, named->id);
 
 	placed_key_forget(job);
+	placed_changed(state, job);
 	if (job->row)
 		state_reindex(state, job, job->eligible);
 }

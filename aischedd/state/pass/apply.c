@@ -10,6 +10,7 @@
 #include "aischedd/state/life/evict.h"
 #include "aischedd/state/life/lifecycle.h"
 #include "aischedd/state/life/split.h"
+#include "aischedd/state/pass/placed.h"
 #include "aischedd/state/pass/round.h"
 #include "aischedd/state/pass/row.h"
 #include "aischedd/state/pass/snap_build.h"
@@ -313,23 +314,11 @@ void state_forget_plan(struct state *state)
 	arena_free(forget_plan(state));
 }
 
-/* Whether a plan could change this running or suspended job: resume it, add
- * tasks, or drop its claim. */
-static bool may_change(const struct state *state, struct job *job)
-{
-	const struct row_key *key = (const void *)placed_key(state, job)->text;
-
-	return job->wants_resume || job->claim || key->min_tasks < key->tasks;
-}
-
 bool state_skip_plan(struct state *state)
 {
 	if (state->rows.all.n || state->claims.n || state->round.goes_on ||
-	    state->scales.n)
+	    state->scales.n || placed_may_change(state))
 		return false;
-	for (struct job *job = state->records.placed; job; job = job->row_next)
-		if (may_change(state, job))
-			return false;
 	state_forget_plan(state);
 	state->last_plan.wake = NO_TIME;
 	state->want_plan = false;

@@ -12,12 +12,12 @@
 
 #include <stddef.h>
 
-#include "aischedd/state/job.h"
 #include "aischedd/state/pass/round.h"
 #include "aischedd/state/state_priv.h"
 
-struct row;
 struct pend_columns;
+struct placed_run;
+struct row;
 
 /* Copies of everything that is needed to read the rows later, perhaps on
  * another thread. */
@@ -44,18 +44,10 @@ struct taken_rows {
 	uint32_t first_claim;
 };
 
-/* A job that holds nodes. Their list is walked once: after that, the addresses
- * are known, and records can be fetched before they are read. */
-struct held_job {
-	struct job *job;
-	const struct placed_key *key;
-	const struct placement *place, *leaving;
-};
-
 struct build {
 	const struct state *state; /* NULL once everything was copied */
-	/* the jobs that hold nodes; none if `only` */
-	const struct held_job *held;
+	/* the jobs that hold nodes, the first one last; none if `only` */
+	const struct placed_run *held;
 	size_t nheld;
 	bool only; /* leave out all jobs except one that waits */
 	struct arena *arena;
@@ -81,20 +73,6 @@ struct build {
 /* Allocate a zeroed column of n elements and one more. It is written before the
  * snapshot gets it, because members of struct snap are const. */
 #define COLUMN(type, n) arena_array(b->arena, type, (n) + 1)
-
-/* Prefetch a job that holds nodes some steps before it is read. */
-static inline void snapshot_fetch_ahead(const struct build *b, size_t i)
-{
-	enum { AHEAD = 8, LINE = 64 };
-	const struct held_job *h = b->held + i + AHEAD;
-
-	if (i + AHEAD >= b->nheld)
-		return;
-	for (size_t at = 0; at < sizeof(*h->job); at += LINE)
-		__builtin_prefetch((const char *)h->job + at);
-	__builtin_prefetch(h->key);
-	__builtin_prefetch(h->place);
-}
 
 /* Append an element to a list of the snapshot. */
 static inline void *snapshot_push(struct build *b, struct arena_list *list,

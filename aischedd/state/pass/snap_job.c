@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "aischedd/state/cluster/usage.h"
-#include "aischedd/state/life/evict.h"
-#include "aischedd/state/life/lifecycle_stop.h"
+#include "aischedd/state/pass/placed.h"
 #include "aischedd/state/pass/row.h"
 #include "aischedd/state/pass/snap_build.h"
 #include "aischedd/state/pass/snap_req.h"
@@ -34,11 +33,6 @@ static uint32_t cpus_held(const struct snap *snap, const struct placement *p,
 		if (p->cpu_use[c].cpu < first[1] - first[0])
 			ret[n++] = p->cpu_use[c];
 	return n;
-}
-
-static bool is_freezable(const struct state *state, const struct job *job)
-{
-	return job->on_preempt == PREEMPT_SUSPEND && job_can_freeze(state, job);
 }
 
 /* Allocate a column without zeroing it, to save time on the loop's thread.
@@ -129,59 +123,34 @@ static int64_t served(const struct build *b, const struct job *job)
 	           : 0;
 }
 
-/* Returns how many seconds the job had waited when it started; 0 for an
- * adopted job. */
-static int64_t waited(const struct job *job)
-{
-	return job->eligible != NO_TIME && job->start > job->eligible
-	           ? job->start - job->eligible
-	           : 0;
-}
-
-/* Add a row for a running job. p: its placement, or job->leaving: then the row
- * is about its evicted tasks only. */
+/* Add a row for a running job. p: its placement, or h->leaving: then the row is
+ * about its evicted tasks only. */
 static void run_row(struct build *b, struct run_columns *c,
-                    const struct held_job *h, const struct placement *p)
+                    const struct placed_run *h, const struct placement *p)
 {
-	struct job *job = h->job;
-	int64_t due = job_due(job);
 	size_t i = c->n++;
 
-	c->id[i] = job->id;
+	c->id[i] = h->id;
 	c->req[i] = snapshot_req_of_placed(b, h->key);
-	c->queue[i] = job->queue;
-	c->user[i] = job->user;
-	c->priority[i] = job->priority;
-	c->start[i] = job->start;
-	c->end[i] = due == NO_TIME ? SNAP_NEVER : due;
-	c->suspended[i] = job->state == JOB_SUSPENDED;
-	c->preemptible[i] = job->preemptible;
-	c->ending[i] = p == job->leaving || evict_is_ending(job);
-	c->freezable[i] = is_freezable(b->state, job);
-	c->safe[i] = evict_safe_until(b->state, job);
-	c->waited[i] = waited(job);
-	c->served[i] = served(b, job);
-	c->ran[i] = job->state == JOB_SUSPENDED ? job->ran : 0;
+	c->queue[i] = h->queue;
+	c->user[i] = h->user;
+	c->priority[i] = h->priority;
+	c->start[i] = h->start;
+	c->end[i] = h->end;
+	c->suspended[i] = h->suspended;
+	c->preemptible[i] = h->preemptible;
+	c->ending[i] = p == h->leaving || h->ending;
+	c->freezable[i] = h->freezable;
+	c->safe[i] = h->safe;
+	c->waited[i] = h->waited;
+	c->served[i] = served(b, h->job);
+	c->ran[i] = h->ran;
 	c->first[i] = (uint32_t)c->ntasks;
 	c->claim[i] = (uint32_t)b->claims.n;
 	/* The claim of a suspended job is added with its row in snap->pend. */
-	if (p == job->place && job->state != JOB_SUSPENDED)
-		push_claim(b, job->claim);
+	if (h->claims && p == h->place && !h->suspended)
+		push_claim(b, h->job->claim);
 	run_tasks(b, c, p);
-}
-
-void snapshot_hold(struct build *b)
-{
-	struct arena_list list = { 0 };
-
-	for (struct job *job = b->state->records.placed; !b->only && job;
-	     job = job->row_next)
-		*(struct held_job *)arena_push(b->scratch, &list,
-		                               sizeof(struct held_job)) =
-		    (struct held_job){ job, placed_key(b->state, job),
-			               job->place, job->leaving };
-	b->held = list.p;
-	b->nheld = list.n;
 }
 
 void snapshot_run(struct build *b)
@@ -193,6 +162,8 @@ void snapshot_run(struct build *b)
 		const struct placement *p = b->held[i].place;
 		const struct placement *l = b->held[i].leaving;
 
+		if (!b->held[i].job)
+			continue;
 		n += l ? 2 : 1;
 		ntasks += p->ntasks + (l ? l->ntasks : 0);
 		nuse += p->task[p->ntasks].cpu_first;
@@ -200,10 +171,11 @@ void snapshot_run(struct build *b)
 	}
 	c = run_columns(b, n, ntasks, nuse);
 	map_reserve(&b->req_of, b->req_of.n + n);
-	for (size_t i = 0; i < b->nheld; i++) {
-		const struct held_job *h = &b->held[i];
+	for (size_t i = b->nheld; i-- > 0;) {
+		const struct placed_run *h = &b->held[i];
 
-		snapshot_fetch_ahead(b, i);
+		if (!h->job)
+			continue;
 		run_row(b, &c, h, h->place);
 		if (h->leaving)
 			run_row(b, &c, h, h->leaving);
@@ -484,10 +456,12 @@ static void take_resuming(struct build *b, struct pend_columns *c)
 {
 	uint32_t run = 0;
 
-	for (size_t i = 0; i < b->nheld; i++) {
+	for (size_t i = b->nheld; i-- > 0;) {
 		const struct job *job = b->held[i].job;
 
-		if (job->wants_resume)
+		if (!job)
+			continue;
+		if (b->held[i].resumes)
 			pend_row_of(b, c, job, b->snap->run.req[run], run,
 			            (struct snap_member){ job->id, 1, 1,
 			                                  job->eligible });

@@ -8,8 +8,6 @@
 
 #include "aischedd/state/pass/snap_build.h"
 
-/* List the jobs that hold nodes (b->held), unless b->only. */
-void snapshot_hold(struct build *b);
 void snapshot_run(struct build *b);
 
 /* Copy from the state what snapshot_pend() needs of all rows. Then add a row

@@ -4,6 +4,7 @@
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/reserve.h"
 #include "aischedd/state/cluster/scale.h"
+#include "aischedd/state/pass/placed.h"
 #include "aischedd/state/pass/places.h"
 #include "aischedd/state/pass/row.h"
 #include "aischedd/state/pass/snap_build.h"
@@ -80,7 +81,7 @@ static void take_thread(uint16_t *nfree, uint16_t milli)
 
 /* Subtract what the job's tasks in p hold from what is free. A suspended job
  * holds no CPUs. */
-static void take_off(const struct held_job *h, const struct placement *p,
+static void take_off(const struct placed_run *h, const struct placement *p,
                      const struct left *c)
 {
 	const struct row_key *req = (const void *)h->key->text;
@@ -100,7 +101,7 @@ static void take_off(const struct held_job *h, const struct placement *p,
 		for (uint32_t g = 0; g < ngpus && t->gpus >> g; g++)
 			if (t->gpus >> g & 1)
 				gpu[g] -= t->gpu_milli;
-		if (h->job->state == JOB_SUSPENDED)
+		if (h->suspended)
 			continue;
 		c->cpu[t->node] -= req->cpus;
 		for (uint32_t u = t->cpu_first; u < t[1].cpu_first; u++)
@@ -384,6 +385,18 @@ static void put_status(struct build *b)
 	b->snap->node.retry_at = retry;
 }
 
+/* Prefetch the placement and the key of a job some steps before they
+ * are read. */
+static void fetch_ahead(const struct build *b, size_t i)
+{
+	enum { AHEAD = 8 };
+
+	if (i + AHEAD >= b->nheld)
+		return;
+	__builtin_prefetch(b->held[i + AHEAD].place);
+	__builtin_prefetch(b->held[i + AHEAD].key);
+}
+
 void snapshot_nodes(struct state *state, struct build *b)
 {
 	struct node_frame *frame = state->nodes.frame;
@@ -394,9 +407,11 @@ void snapshot_nodes(struct state *state, struct build *b)
 	left = borrow(b, frame);
 	put_status(b);
 	for (size_t i = 0; i < b->nheld; i++) {
-		const struct held_job *h = &b->held[i];
+		const struct placed_run *h = &b->held[i];
 
-		snapshot_fetch_ahead(b, i);
+		fetch_ahead(b, i);
+		if (!h->job)
+			continue;
 		take_off(h, h->place, &left);
 		if (h->leaving)
 			take_off(h, h->leaving, &left);

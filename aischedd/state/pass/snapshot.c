@@ -5,6 +5,7 @@
 
 #include "aischedd/state/cluster/license.h"
 #include "aischedd/state/cluster/usage.h"
+#include "aischedd/state/pass/placed.h"
 #include "aischedd/state/pass/round.h"
 #include "aischedd/state/pass/snap_build.h"
 #include "aischedd/state/pass/snap_job.h"
@@ -139,10 +140,13 @@ static void build_licenses(struct build *b)
 		total[i] = left[i] = conf->licenses[i].count;
 	}
 	for (size_t i = 0; n && i < b->nheld; i++) {
+		const struct job *job = b->held[i].job;
 		struct spec spec;
 		size_t k = 0;
 
-		spec_unpack(&spec, b->held[i].job->packed);
+		if (!job)
+			continue;
+		spec_unpack(&spec, job->packed);
 		if (spec.licenses &&
 		    licenses_parse(conf, spec.licenses, use, &k, NULL) == 0)
 			while (k--)
@@ -212,7 +216,8 @@ static struct build *take(struct state *state, int64_t now, struct arena *arena,
 	b->snap->gen = state->gen;
 	build_policy(b);
 	build_pools(b);
-	snapshot_hold(b);
+	if (!only)
+		b->held = placed_runs(state, &b->nheld);
 	snapshot_nodes(state, b);
 	snapshot_reservations(b);
 	build_queues(b);
