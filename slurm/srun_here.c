@@ -130,6 +130,14 @@ static int find(struct srun *s, struct srun_job *ret)
 
 /* --- srun outside of jobs ------------------------------------------------- */
 
+/* Whether -O keeps the option from the job: as in Slurm, all tasks share the
+ * CPUs of one. */
+static bool is_overcommitted(const struct srun *s, const struct opt *opt)
+{
+	return s->overcommit && (!strcmp(opt->name, "ntasks") ||
+	                         !strcmp(opt->name, "ntasks-per-node"));
+}
+
 /* Fill in the request for the job that srun makes for its step. Returns the
  * status to exit with, 0 to go on. */
 static int ask_as(const struct srun *s, struct sbatch *job, const char *program)
@@ -138,7 +146,9 @@ static int ask_as(const struct srun *s, struct sbatch *job, const char *program)
 	int status = 0;
 
 	for (size_t i = 0; i < s->asked.n && !status; i++)
-		status = sbatch_apply(asked[i].opt, job, asked[i].value);
+		if (!is_overcommitted(s, asked[i].opt))
+			status =
+			    sbatch_apply(asked[i].opt, job, asked[i].value);
 	job->submit.quiet = s->quiet;
 	job->submit.wrap = program;
 	if (!job->submit.spec.name)

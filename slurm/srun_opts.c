@@ -96,6 +96,16 @@ static int set_kill(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
+static int set_mpi(void *ctx, const struct opt *opt, const char *value,
+                   struct err *err)
+{
+	(void)ctx, (void)opt, (void)err;
+	if (strcmp(value, "list") != 0)
+		return 0;
+	puts("MPI plugin types are...\n\tnone");
+	exit(EXIT_SUCCESS);
+}
+
 static int set_immediate(void *ctx, const struct opt *opt, const char *value,
                          struct err *err)
 {
@@ -143,6 +153,7 @@ static const char *const of_jobs[] = {
 	"priority",
 	"qos",
 	"reservation",
+	"signal",
 	"time",
 	"tmp",
 };
@@ -226,7 +237,7 @@ static const struct opt opts[] = {
 	IGNORED('X', "disable-x", NULL), IGNORED(0, "gpu-bind", "HOW"),
 	IGNORED(0, "gpu-freq", "HOW"), IGNORED(0, "gres-flags", "HOW"),
 	IGNORED(0, "hint", "HOW"), IGNORED(0, "mem-bind", "HOW"),
-	IGNORED(0, "mpi", "HOW"), IGNORED(0, "network", "HOW"),
+	{ 0, "mpi", "HOW", NULL, .set = set_mpi }, IGNORED(0, "network", "HOW"),
 	IGNORED('k', "no-kill", NULL), IGNORED(0, "ntasks-per-core", "N"),
 	IGNORED(0, "ntasks-per-socket", "N"), IGNORED(0, "profile", "HOW"),
 	IGNORED(0, "propagate", "HOW"), IGNORED(0, "quit-on-interrupt", NULL),
@@ -254,6 +265,7 @@ static const struct opt opts[] = {
 	{ 0, "priority", "N", "its priority", .set = command_ignore },
 	{ 'q', "qos", "CLASS", "its class", .set = command_ignore },
 	{ 0, "reservation", "NAME", "its reservation", .set = command_ignore },
+	{ 0, "signal", "[B:]SIG[@SECONDS]", "signal it gets before its time is over", .set = command_ignore },
 	OPT_END
 };
 /* clang-format on */

@@ -25,6 +25,9 @@
 
 enum { KILL_WAIT_S = 30, FORCE_S = 2, INTERRUPT_MS = 1000, WORD_WAIT_S = 32 };
 
+/* how long a message about an ended task waits for tasks that end alike */
+enum { REPORT_MS = 100 };
+
 enum fate { FATE_NONE, FATE_RUNS, FATE_EXITED };
 
 struct fate_of_task {
@@ -44,11 +47,12 @@ struct run {
 	int conn, signals;
 	long long id; /* of the step; -1: not created yet */
 	struct fate_of_task *task;
-	bool waited, ended, refused, aborted, by_signal, job_ends;
+	bool waited, ended, refused, aborted, killed, job_ends;
 	int status;
 	/* when -W ends the step, in ms of the monotonic clock; 0: never */
 	int64_t wait_at;
 	int64_t first_exit_at;
+	int64_t report_at; /* when to print how tasks ended; 0: none to print */
 	int64_t interrupt_at; /* when the last SIGINT came */
 };
 
@@ -143,6 +147,7 @@ static void report(struct run *r)
 {
 	bool caught_up = false;
 
+	r->report_at = 0;
 	for (int64_t i = 0; r->task && i < r->srun->tasks; i++) {
 		if (!r->task[i].new)
 			continue;
@@ -151,6 +156,21 @@ static void report(struct run *r)
 		caught_up = true;
 		report_group(r, i);
 	}
+}
+
+static bool all_ended(const struct run *r)
+{
+	for (int64_t i = 0; r->task && i < r->srun->tasks; i++)
+		if (r->task[i].fate != FATE_EXITED)
+			return false;
+	return r->task != NULL;
+}
+
+static void report_if_due(struct run *r)
+{
+	if (r->report_at && (clock_ms() >= r->report_at || all_ended(r) ||
+	                     r->ended || r->conn < 0))
+		report(r);
 }
 
 /* --- requests to the shepherd --------------------------------------------- */
@@ -169,10 +189,13 @@ static void task_ended(struct run *r, int64_t rank, int status)
 
 	r->task[rank] = (struct fate_of_task){ FATE_EXITED, r->task[rank].node,
 		                               status, true };
+	if (!r->report_at)
+		r->report_at = clock_ms() + REPORT_MS;
 	if (code > r->status)
 		r->status = code;
-	if (WIFSIGNALED(status))
-		r->by_signal = true;
+	if (WIFSIGNALED(status) &&
+	    (WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGTERM))
+		r->killed = true;
 	if (!r->first_exit_at) {
 		r->first_exit_at = clock_ms();
 		if (r->srun->wait_s > 0)
@@ -201,6 +224,7 @@ static void step_began(struct run *r, long long id)
 static void step_ends(struct run *r, const char *why)
 {
 	r->job_ends = r->job_ends || !strcmp(why, "job");
+	report(r);
 	if (r->job_ends)
 		say_aborted(r);
 	say_cancelled(r, !strcmp(why, "time") ? " DUE TO TIME LIMIT" : "");
@@ -307,6 +331,7 @@ static void take_signal(struct run *r)
 
 	if (read(r->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return;
+	report(r);
 	if (r->id < 0) {
 		/* The step has not been created: closing the connection
 		 * withdraws the request. */
@@ -416,6 +441,7 @@ static void check_wait(struct run *r)
 	if (!r->wait_at || clock_ms() < r->wait_at || r->aborted)
 		return;
 	r->wait_at = 0;
+	report(r);
 	say("First task exited %llds ago", (long long)r->srun->wait_s);
 	list_tasks(r);
 	say_terminating(r);
@@ -424,11 +450,15 @@ static void check_wait(struct run *r)
 	stop_step(r, 0);
 }
 
+/* Returns for how many milliseconds to poll; -1: for ever. */
 static int timeout(const struct run *r)
 {
-	int64_t left = r->wait_at ? r->wait_at - clock_ms() : -1;
+	int64_t at = r->aborted ? 0 : r->wait_at, left;
 
-	return !r->wait_at || r->aborted ? -1 : left > 0 ? (int)left : 0;
+	if (r->report_at && (!at || r->report_at < at))
+		at = r->report_at;
+	left = at - clock_ms();
+	return !at ? -1 : left > 0 ? (int)left : 0;
 }
 
 enum { OWN_FDS = 2, PTY_FDS = 2 };
@@ -440,7 +470,7 @@ static void hear_all(struct run *r, bool any)
 {
 	while (any && r->conn >= 0 && hear(r))
 		;
-	report(r);
+	report_if_due(r);
 }
 
 static int turn(struct run *r, int wait_ms)
@@ -478,11 +508,10 @@ static void drain(struct run *r)
 
 static int finish(struct run *r)
 {
-	bool all = r->task != NULL;
+	bool all = all_ended(r);
 
-	for (int64_t i = 0; all && i < r->srun->tasks; i++)
-		all = r->task[i].fate == FATE_EXITED;
 	drain(r);
+	report(r);
 	terminal_end(&r->pty);
 	if (!r->ended && !r->refused && !all) {
 		command_error("the shepherd of job %lld is gone, and its steps "
@@ -490,7 +519,7 @@ static int finish(struct run *r)
 		              (long long)r->job->id);
 		return r->status ? r->status : EXIT_FAILURE;
 	}
-	if (r->by_signal && !(r->aborted && !r->srun->kill_on_bad_exit))
+	if (r->killed && !(r->aborted && !r->srun->kill_on_bad_exit))
 		say("Force Terminated StepId=%lld.%lld", (long long)r->job->id,
 		    r->id);
 	return r->status;
@@ -510,6 +539,7 @@ static int live(struct run *r, char *const *argv)
 	}
 	while (!r->ended && !r->refused && r->conn >= 0) {
 		turn(r, timeout(r));
+		report_if_due(r);
 		check_wait(r);
 	}
 	return finish(r);

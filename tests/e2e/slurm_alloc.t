@@ -35,6 +35,15 @@ says "its status is that of the task" 3 "" "srun: error: $node: task 0: Exited w
 is "and of the job" "$(sacct -X -n -P -o State,ExitCode | tail -n1)" "FAILED|3:0"
 is "input" "$(echo hello | srun -n2 cat)" "hello
 hello"
+run srun -O -n9 sh -c 'echo $SLURM_NTASKS $SLURM_CPUS_ON_NODE $(squeue -h -j $SLURM_JOB_ID -o %C)'
+is "-O: all tasks on the CPUs of one" "$rc $(sort -u "$dir/run.out")$err" "0 9 1 1"
+run srun -O -n3 -c2 squeue -h -o %C
+is "which may have several" "$rc $(sort -u "$dir/run.out")$err" "0 2"
+says "--mpi=list" 0 "MPI plugin types are...
+	none" "" srun --mpi=list
+says "a signal before the end" 0 "" "" srun --signal=USR1@10 true
+says "that is none" 255 "" "srun: error: Invalid --signal specification" \
+	srun --signal=bogus true
 run sh -c 'for i in 1 2 3 4 5; do srun -n4 true; done'
 is "room is free for the next one" "$rc $err" "0 "
 echo typed | script -qec "srun --pty sh -c 'tty; read x; echo \"got \$x\"; exit 5'" /dev/null >pty.out

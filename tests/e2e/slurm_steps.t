@@ -160,6 +160,14 @@ steps "an exit status" 4 "" "$failed task 0: Exited with exit code 4" -n1 sh -c 
 steps "255" 255 "" "$failed task 0: Exited with exit code 255" -n1 sh -c 'exit 255'
 steps "the highest counts" 3 "" "$failed task 3: Exited with exit code 3" \
 	-n4 sh -c '[ $SLURM_PROCID -lt 3 ] || exit 3'
+ends_alike()
+{
+	[ "$(inside srun -n2 sh -c 'sleep 0.0$((3 * SLURM_PROCID)); exit 4' 2>&1)" = \
+		"$failed tasks 0-1: Exited with exit code 4" ]
+}
+ok "tasks that end alike within a moment share a line" wait_for ends_alike
+steps "a signal that is none to end it" 138 "" "$failed task 0: User defined signal 1" \
+	-n1 sh -c 'kill -USR1 $$'
 steps "a signal" 137 "" "$failed task 0: Killed
 $forced" -n1 sh -c 'kill -9 $$'
 steps "no such program" 2 "" "slurmstepd-$node: error: execve(): /no/such: No such file or directory
