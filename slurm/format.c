@@ -73,12 +73,34 @@ static void unknown(const char *noun, const char *what, size_t len)
 		              (int)len, what);
 }
 
+/* Parse -o %all: the columns of all letters, separated by bars. */
+static void all_letters(struct slurm_format *ret,
+                        const struct slurm_field *table, const char *noun)
+{
+	struct buf text = { 0 };
+
+	for (int upper = 0; upper < 2; upper++)
+		for (char c = 'a'; c <= 'z'; c++) {
+			char letter = (char)(upper ? toupper(c) : c);
+
+			if (field_of_letter(table, letter))
+				buf_printf(&text, "%s%%%c", text.len ? "|" : "",
+				           letter);
+		}
+	format_letters(ret, table, noun, text.data);
+	buf_free(&text);
+}
+
 void format_letters(struct slurm_format *ret, const struct slurm_field *table,
                     const char *noun, const char *text)
 {
 	struct buf literal = { 0 };
 	char **where = &ret->before;
 
+	if (!strcasecmp(text, "%all")) {
+		all_letters(ret, table, noun);
+		return;
+	}
 	*ret = (struct slurm_format){ 0 };
 	for (const char *s = text; *s;) {
 		const char *start = s;

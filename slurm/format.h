@@ -71,9 +71,10 @@ struct slurm_format {
 };
 
 /*
- * Parse -o "%.18i %t". An unknown letter is reported on stderr, and printed as
- * itself; noun is the word for the rows in that message: "job", "job step" or
- * "node". The table ends with a field without a header.
+ * Parse -o "%.18i %t", or "%all" for all letters. An unknown letter is reported
+ * on stderr, and printed as itself; noun is the word for the rows in that
+ * message: "job", "job step" or "node". The table ends with a field without a
+ * header.
  */
 void format_letters(struct slurm_format *ret, const struct slurm_field *table,
                     const char *noun, const char *text);

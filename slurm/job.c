@@ -187,8 +187,9 @@ void put_job_tres(const json_t *row, const struct style *style, struct buf *out)
 		buf_puts(out, ",mem=");
 		put_mib(job_mem_mib(row), style, out);
 	}
-	buf_printf(out, ",node=%lld,billing=%lld",
-	           (long long)(nodes < 1 ? 1 : nodes), (long long)cpus);
+	buf_printf(out, ",node=%lld", (long long)(nodes < 1 ? 1 : nodes));
+	if (row_int(row, "step") == ROW_NONE)
+		buf_printf(out, ",billing=%lld", (long long)cpus);
 	if (gpus > 0)
 		buf_printf(out, ",gres/gpu=%lld", (long long)ceil(gpus));
 }

@@ -25,7 +25,8 @@ int64_t job_end(const json_t *row);
 int64_t job_derived(const json_t *row);
 int64_t job_cpus(const json_t *row);
 int64_t job_mem_mib(const json_t *row); /* of all tasks */
-/* Print the job's resources as "cpu=1,mem=100M,node=1,billing=1". */
+/* Print the job's resources as "cpu=1,mem=100M,node=1,billing=1", those of a
+ * step without billing. */
 void put_job_tres(const json_t *row, const struct style *style,
                   struct buf *out);
 /* Print "100M" or "2G": in the unit of the style, or else in the largest unit

@@ -86,7 +86,7 @@ static const struct opt opts[] = {
 	{ 'v', "verbose", NULL, "say what is done",
 	  opt_set_true, AT(verbose) },
 	{ 'w', "nodelist", "NODE,...", "jobs on these nodes",
-	  command_add_items, SELECT_AT(nodes) },
+	  .set = select_add_nodes },
 	OPT_END
 };
 /* clang-format on */

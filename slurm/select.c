@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "libcommon/buf.h"
+#include "libcommon/hostlist.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 #include "libcommon/names.h"
@@ -104,6 +105,23 @@ int select_add_states(void *ctx, const struct opt *opt, const char *value,
 
 /* Add users given by name or uid. A name that is unknown on this machine is
  * reported and selects no jobs. */
+int select_add_nodes(void *ctx, const struct opt *opt, const char *value,
+                     struct err *err)
+{
+	struct select *by = ctx;
+	struct hostlist names;
+
+	(void)opt;
+	if (!by->nodes)
+		by->nodes = json_array();
+	if (hostlist_parse(&names, value, err) < 0)
+		return err_set(err, EINVAL, "Invalid node name %s", value);
+	for (size_t i = 0; i < names.n; i++)
+		json_array_append_new(by->nodes, json_string(names.name[i]));
+	hostlist_free(&names);
+	return 0;
+}
+
 int select_add_users(void *ctx, const struct opt *opt, const char *value,
                      struct err *err)
 {

@@ -23,6 +23,7 @@ struct select {
  * select. */
 #define SELECT_AT(member) .offset = offsetof(struct select, member)
 opt_set_fn select_add_states, select_add_users;
+opt_set_fn select_add_nodes; /* from a list such as "n[0-2],m" */
 
 void select_free(struct select *by);
 bool select_has_filter(const struct select *by);

@@ -16,6 +16,7 @@
 #include "slurm/json/json_job.h"
 #include "slurm/rows.h"
 #include "slurm/select.h"
+#include "slurm/sinfo.h"
 #include "slurm/sort.h"
 #include "slurm/squeue_steps.h"
 #include "slurm/steps.h"
@@ -131,8 +132,8 @@ static const struct opt opts[] = {
 	{ 0, "noconvert", NULL, "sizes in megabytes",
 	  opt_set_true, AT(no_convert) },
 	{ 'w', "nodelist", "NODE,...", "jobs on these nodes",
-	  command_add_items, SELECT_AT(nodes) },
-	{ 0, "nodes", "NODE,...", NULL, command_add_items, SELECT_AT(nodes) },
+	  .set = select_add_nodes },
+	{ 0, "nodes", "NODE,...", NULL, .set = select_add_nodes },
 	{ 'p', "partition", "QUEUE,...", "jobs of these queues",
 	  command_add_items, SELECT_AT(queues) },
 	{ 'P', "priority", NULL, NULL, .set = command_ignore },
@@ -387,7 +388,7 @@ static int print_once(const struct squeue *q, struct client *client,
 		json_decref(rows);
 		rows = steps;
 	}
-	if (!q->json && (q->is_long || q->every))
+	if (!q->json && !q->no_header && (q->is_long || q->every))
 		command_put_date();
 	if (q->json)
 		print_json(q, rows, cluster);
@@ -413,6 +414,40 @@ static void make_format(const struct squeue *q, struct slurm_format *format)
 		                               : USUAL);
 }
 
+static bool is_node(const json_t *nodes, const char *name)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(nodes, i, row)
+		if (!strcmp(row_text(row, "name"), name))
+			return true;
+	return false;
+}
+
+/* Fails with ENODEV if -w names a node that is not there. */
+static int check_nodes(const struct squeue *q, struct client *client,
+                       struct err *err)
+{
+	json_t *partitions = NULL, *nodes = NULL, *item;
+	int rc = 0;
+	size_t i;
+
+	if (!q->by.nodes)
+		return 0;
+	if (partitions_read(client, &partitions, &nodes, err) < 0)
+		return -1;
+	json_array_foreach(q->by.nodes, i, item) {
+		const char *name = json_string_value(item);
+
+		if (rc == 0 && !is_node(nodes, name))
+			rc = err_set(err, ENODEV, "Invalid node name %s", name);
+	}
+	json_decref(partitions);
+	json_decref(nodes);
+	return rc;
+}
+
 static int run(const struct squeue *q, const struct slurm_format *format,
                struct err *err)
 {
@@ -421,6 +456,8 @@ static int run(const struct squeue *q, const struct slurm_format *format,
 	char *cluster = NULL;
 	int rc = client ? command_check_clusters(client, q->clusters, err) : -1;
 
+	if (rc == 0)
+		rc = check_nodes(q, client, err);
 	if (rc == 0 && (says || q->json)) {
 		cluster = command_cluster(client, err);
 		rc = cluster ? 0 : -1;
@@ -475,8 +512,10 @@ int squeue_main(int argc, char **argv)
 	if (q.sort && sort_unknown(fields_of(&q), q.sort))
 		status = bad_sort(&q, &format);
 	else if (run(&q, &format, &err) < 0) {
-		if (q.clusters && err.code == ENOENT &&
-		    strcmp(err.text, WORDS_NO_JOB) != 0)
+		bool is_own = q.clusters && err.code == ENOENT &&
+		              strcmp(err.text, WORDS_NO_JOB) != 0;
+
+		if (is_own || err.code == ENODEV)
 			command_error("%s", err.text);
 		else
 			fprintf(stderr, "slurm_load_jobs error: %s\n",

@@ -230,7 +230,7 @@ static const struct opt opts[] = {
 	{ 0, "json", "data_parser", "print JSON, in one shape", .set = set_json, .optional = true },
 	{ 'l', "long", NULL, "many columns", .set = set_fixed },
 	{ 0, "name", "NAME,...", "jobs of these names", command_add_items, SELECT_AT(names) },
-	{ 'N', "nodelist", "NODE,...", "jobs on these nodes", command_add_items, SELECT_AT(nodes) },
+	{ 'N', "nodelist", "NODE,...", "jobs on these nodes", .set = select_add_nodes },
 	{ 'i', "nnodes", "MIN[-MAX]", "jobs of so many nodes", .set = set_nodes },
 	{ 0, "noconvert", NULL, "sizes in megabytes", opt_set_true, AT(columns.no_convert) },
 	{ 'n', "noheader", NULL, "print no header line", opt_set_true, AT(columns.no_header) },

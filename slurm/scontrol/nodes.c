@@ -248,14 +248,41 @@ static void print_node(const struct scontrol *s, const json_t *node,
 
 /* --- partitions and nodes ------------------------------------------------- */
 
+/* Read the names of nodes from a list such as "n[0-2],m". The name of a
+ * partition and a text that is no list are one name. NULL: no names. */
+static struct hostlist names_of(const char *what, bool partition)
+{
+	struct hostlist names = { 0 };
+
+	if (what && (partition || hostlist_parse(&names, what, NULL) < 0)) {
+		names.name = xcalloc(1, sizeof(*names.name));
+		names.name[names.n++] = xstrdup(what);
+	}
+	return names;
+}
+
+/* Whether to show a row: all are if there are no names. Removes its name. */
+static bool is_named(struct hostlist *names, const char *what, const char *name)
+{
+	for (size_t i = 0; i < names->n; i++) {
+		if (strcmp(names->name[i], name) != 0)
+			continue;
+		free(names->name[i]);
+		names->name[i] = names->name[--names->n];
+		return true;
+	}
+	return !what;
+}
+
 static int show(struct scontrol *s, const char *what, bool partition)
 {
 	const char *kind = partition ? "Partition" : "Node";
 	json_t *partitions = NULL, *nodes = NULL, *row;
 	const char *call =
 	    partition ? "slurm_load_partitions" : "slurm_load_nodes";
+	struct hostlist names;
 	struct err err;
-	bool any = false;
+	int status;
 	size_t i;
 
 	if (!scontrol_connect(s, call))
@@ -264,10 +291,10 @@ static int show(struct scontrol *s, const char *what, bool partition)
 		fprintf(stderr, "%s error: %s\n", call, words_of_job(&err));
 		return EXIT_FAILURE;
 	}
+	names = names_of(what, partition);
 	json_array_foreach(partition ? partitions : nodes, i, row) {
-		if (what && strcmp(what, row_text(row, "name")) != 0)
+		if (!is_named(&names, what, row_text(row, "name")))
 			continue;
-		any = true;
 		if (partition)
 			print_partition(s, row, nodes);
 		else
@@ -275,9 +302,11 @@ static int show(struct scontrol *s, const char *what, bool partition)
 	}
 	json_decref(partitions);
 	json_decref(nodes);
-	if (!any && what)
-		printf("%s %s not found\n", kind, what);
-	return any || !what ? EXIT_SUCCESS : EXIT_FAILURE;
+	for (i = 0; i < names.n; i++)
+		printf("%s %s not found\n", kind, names.name[i]);
+	status = names.n ? EXIT_FAILURE : EXIT_SUCCESS;
+	hostlist_free(&names);
+	return status;
 }
 
 int scontrol_show_partition(struct scontrol *s, const char *name)

@@ -70,7 +70,9 @@ static const char *words_of(const struct err *err, const char *action)
 	if (err->code == EINVAL && pending)
 		return "Job is pending execution";
 	if (strstr(err->text, "has ended"))
-		return "Job has already finished";
+		return !strcmp(action, "suspend") || !strcmp(action, "resume")
+		           ? "Job/step already completing or completed"
+		           : "Job has already finished";
 	return words_of_job(err);
 }
 
@@ -132,9 +134,23 @@ json_t *scontrol_ids(char *const *words)
 	return ids;
 }
 
+/* Returns the ids in `words`, or those of jobs with a name, from "name=NAME" or
+ * "jobname=NAME". */
+static json_t *find_ids(struct scontrol *s, char *const *words)
+{
+	const char *word =
+	    strncasecmp(words[0], "job", 3) ? words[0] : words[0] + 3;
+
+	if (strncasecmp(word, "name=", 5) != 0)
+		return scontrol_ids(words);
+	if (!scontrol_connect(s, "slurm_load_jobs"))
+		return NULL;
+	return scontrol_ids_of_name(s, word + 5);
+}
+
 static int control(struct scontrol *s, const char *action, char **words)
 {
-	json_t *ids = scontrol_ids(words), *req, *answer;
+	json_t *ids = find_ids(s, words), *req, *answer;
 	int status = EXIT_FAILURE;
 	struct err err;
 
@@ -143,6 +159,11 @@ static int control(struct scontrol *s, const char *action, char **words)
 	if (!ids || !scontrol_connect(s, "slurm_update")) {
 		json_decref(ids);
 		return EXIT_FAILURE;
+	}
+	/* As in Slurm, it is no error if no job has the name. */
+	if (!json_array_size(ids)) {
+		json_decref(ids);
+		return EXIT_SUCCESS;
 	}
 	/* Ignore SIGTERM: if scontrol runs in the job that it requeues, the
 	 * signal comes before the answer. */

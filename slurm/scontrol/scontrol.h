@@ -24,6 +24,9 @@ bool scontrol_connect(struct scontrol *s, const char *what);
  * after printing why, if one is no id.
  */
 json_t *scontrol_ids(char *const *words);
+/* Returns the ids of the caller's jobs with this name that have not ended;
+ * NULL, after printing why, if they cannot be read. */
+json_t *scontrol_ids_of_name(struct scontrol *s, const char *name);
 
 /* The verbs of scontrol. Each returns the exit status; words begin with the
  * verb and end with NULL. */

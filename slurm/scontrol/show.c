@@ -154,7 +154,7 @@ static void put_state(struct shown_job *r, const json_t *row, bool details)
 	put_time(r, "SubmitTime", row_int(row, "submit_time"), "Unknown");
 	put_time(r, "EligibleTime", row_int(row, "eligible_time"), "Unknown");
 	new_line(r);
-	put(r, "AccrueTime=Unknown");
+	put_time(r, "AccrueTime", row_int(row, "eligible_time"), "Unknown");
 	new_line(r);
 	put_time(r, "StartTime", job_start(row), "Unknown");
 	put_time(r, "EndTime", job_end(row), "Unknown");
@@ -616,6 +616,10 @@ int scontrol_show(struct scontrol *s, char **words)
 
 	if (!kind) {
 		fprintf(stderr, "too few arguments for keyword:show\n");
+		return EXIT_FAILURE;
+	}
+	if (what && words[3]) {
+		fprintf(stderr, "too many arguments for keyword:show\n");
 		return EXIT_FAILURE;
 	}
 	if (kind[len])

@@ -324,26 +324,23 @@ static int change_one(struct scontrol *s, const struct change_of_jobs *c,
 	return status;
 }
 
-/* Returns the ids of the caller's jobs with this name that have not ended. */
-static json_t *ids_of_name(struct scontrol *s, const char *name)
+json_t *scontrol_ids_of_name(struct scontrol *s, const char *name)
 {
 	json_t *fields = json_pack("[s]", "job_id"), *rows = NULL, *row;
 	json_t *req = json_pack("{s:s, s:[s]}", "op", "jobs", "names", name);
-	json_t *ids = json_array();
+	json_t *ids = NULL;
 	struct err err;
-	char text[24];
 	size_t i;
 
 	if (rows_read(s->client, req, fields, &rows, NULL, &err) < 0)
 		fprintf(stderr, "slurm_load_jobs error: %s\n",
 		        words_of_job(&err));
-	json_array_foreach(rows, i, row) {
-		snprintf(text, sizeof(text), "%lld",
-		         (long long)row_int(row, "job_id"));
-		json_array_append_new(ids, json_string(text));
-	}
-	if (rows && !json_array_size(ids))
-		fprintf(stderr, "No job with name %s found\n", name);
+	else
+		ids = json_array();
+	json_array_foreach(rows, i, row)
+		json_array_append_new(
+		    ids,
+		    json_sprintf("%lld", (long long)row_int(row, "job_id")));
 	json_decref(fields);
 	json_decref(rows);
 	return ids;
@@ -373,7 +370,10 @@ static int change(struct scontrol *s, struct change_of_jobs *c)
 	}
 	if (!scontrol_connect(s, "slurm_update"))
 		return EXIT_FAILURE;
-	ids = c->ids[0] ? scontrol_ids(c->ids) : ids_of_name(s, c->name);
+	ids =
+	    c->ids[0] ? scontrol_ids(c->ids) : scontrol_ids_of_name(s, c->name);
+	if (ids && c->name && !json_array_size(ids))
+		fprintf(stderr, "No job with name %s found\n", c->name);
 	if (c->name)
 		json_object_del(c->set, "job-name");
 	if (!json_array_size(ids))

@@ -117,6 +117,14 @@ is "what a job has on its nodes" \
 	"   DerivedExitCode=0:0
    JOB_GRES=(null)
      Nodes=$node CPU_IDs= Mem=M GRES="
+says "jobs are held by their name" 0 "" "" scontrol hold jobname=new
+is "as by their id" "$(show "$waits" %r | sed 's/Admin\|User//')" JobHeld
+says "and released" 0 "" "" scontrol release name=new
+says "none has it" 0 "" "" scontrol hold name=nope
+says "too much" 1 "" "too many arguments for keyword:show" scontrol show hostnames "a[1-2]" x
+says "what has ended is not suspended" 1 "" \
+	"Job/step already completing or completed for job $over" scontrol suspend "$over"
+like "it counts since it may start" "$(scontrol show job "$runs")" "^   AccrueTime=20"
 says "one that runs is held" 0 "" "" scontrol hold "$runs"
 says "and released" 0 "" "" scontrol release "$runs"
 is "ended jobs are shown for a while" "$(scontrol -o show job | grep -c "^JobId=$over ")" 1
@@ -150,14 +158,14 @@ becomes "the first one ends" "$runs" COMPLETED
 # --- steps -----------------------------------------------------------------------
 
 says "no steps" 0 "No job steps in the system" "" scontrol show steps
-job=$(sbatch --parsable -n2 --mem=100M -o /dev/null --wrap "srun -n2 sh -c '$(at_gate steps)'")
+job=$(sbatch --parsable -n2 --mem=100M -o /dev/null --wrap "srun -n2 sh -c '[ \$SLURM_PROCID = 1 ] || $(at_gate steps)'")
 ok "a step" wait_for "[ \"\$(squeue -h -s -o %i | grep -c '^$job\.0')\" = 1 ]"
 run scontrol show step "$job.0"
 is "as Slurm shows it" "$rc $(echo "$out" | sed 's/StartTime=[^ ]*/StartTime=T/')" \
 	"0 StepId=$job.0 UserId=$(id -u) StartTime=T TimeLimit=UNLIMITED
    State=RUNNING Partition=main NodeList=$node
    Nodes=1 CPUs=2 Tasks=2 Name=sh Network=(null)
-   TRES=cpu=2,mem=100M,node=1,billing=2
+   TRES=cpu=2,mem=100M,node=1
    ResvPorts=(null)
    CPUFreqReq=Default
    SrunHost:Pid=(null):0"

@@ -127,6 +127,12 @@ like "no such state" "$rc $err" \
 	"^1 squeue: error: Invalid job state specified: XX\$"
 is "and which there are" "$(echo "$err" | sed -n 2p)" "squeue: error: Valid job states include: PENDING,RUNNING,SUSPENDED,COMPLETED,CANCELLED,FAILED,TIMEOUT,NODE_FAIL,PREEMPTED,BOOT_FAIL,DEADLINE,OUT_OF_MEMORY,COMPLETING,CONFIGURING,RESIZING,RESV_DEL_HOLD,REQUEUED,REQUEUE_FED,REQUEUE_HOLD,REVOKED,SIGNALING,SPECIAL_EXIT,STAGE_OUT,STOPPED"
 says "no interval" 1 "" "squeue: error: --iterate=0" squeue -i 0
+says "a node that is not there" 1 "" "squeue: error: Invalid node name nope" \
+	squeue -w "$(uname -n),nope"
+says "nor are those of a list" 1 "" "squeue: error: Invalid node name nope3" squeue -w "nope[3-4]"
+is "at length, without a header or a date" "$(squeue -h -l -j "$sleeper" | wc -l)" 1
+is "all letters" "$(squeue -o %all -j "$sleeper" | head -n 1 | cut -d '|' -f 1-3)" \
+	"ACCOUNT|TRES_PER_NODE|MIN_CPUS"
 says "no such option" 1 "" "squeue: unrecognized option '--bogus'
 Try \"squeue --help\" for more information" squeue --bogus
 says "its own cluster" 0 "CLUSTER: test

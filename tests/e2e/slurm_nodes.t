@@ -41,6 +41,7 @@ UNLIMITED|1|OFF|all|N/A|1|4|1|1:4:1" "" sinfo -p main -o '%B|%I|%M|%S|%V|%X|%Y|%
 says "no such letter" 0 "%K 4" "Invalid node format specification: K" sinfo -h -p main -o '%K %c'
 says "and names" 0 "COMMENT;EXTRA;STATECOMPLETE;
 (null);(null);idle;" "" sinfo -p main -O 'comment:;,extra:;,statecomplete:;'
+is "all letters" "$(sinfo -h -p main -o %all | tr '|' '\n' | sed -n 3p)" 4
 says "no such queue" 0 "" "" sinfo -h -p nosuch
 says "no such state" 1 "" 'sinfo: error: Bad state string: "bogus"' sinfo -t bogus
 says "disk for temporary files" 0 102400 "" sinfo -h -p main -o %d
@@ -71,6 +72,9 @@ like "a node" "$(scontrol show node "$node")" \
 	"^   CPUAlloc=2 CPUEfctv=4 CPUTot=4 CPULoad=N/A\$"
 like "what is used of it" "$(scontrol show node "$node")" \
 	"^   RealMemory=4096 AllocMem=1024 FreeMem=3072 Sockets=1 Boards=1\$"
+is "nodes of a list, and what is none" "$(scontrol show node "nope,$node" | grep -oE '^NodeName=[^ ]*|.*not found')" \
+	"NodeName=$node
+Node nope not found"
 like "its state" "$(scontrol -o show node)" " State=MIXED .* TmpDisk=102400 .* Partitions=main,debug "
 aictl drain "$node" -r "new disk" >/dev/null
 says "why nodes are out" 0 "new disk             Unknown   Unknown             $node" \
