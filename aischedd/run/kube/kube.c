@@ -72,7 +72,6 @@ static void on_nodes(enum kube_news news, json_t *obj, const struct err *err,
 	kube_nodes_news(kube->nodes, news, obj);
 	if (obj)
 		kube_drain_seen(kube, obj, news == KUBE_DELETED);
-	kube_claims_touch(kube);
 	if (news == KUBE_SYNCED)
 		kube_nodes_flush(kube->nodes);
 	heard(kube, SEE_NODES, news, err);

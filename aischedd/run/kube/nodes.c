@@ -266,6 +266,11 @@ static void node_seen(struct kube_nodes *nodes, const json_t *obj, bool deleted)
 	if (was_there != here ||
 	    (here && !kube_node_said_same(&was, &node->said)))
 		touch(nodes, node);
+	/* The kubelet reports each node now and then, mostly without a change:
+	 * claims are not looked at for that. */
+	if (was_there != here ||
+	    (here && !json_equal(was.features, node->said.features)))
+		kube_claims_touch(nodes->kube);
 	kube_node_said_fini(&was);
 }
 
@@ -276,8 +281,10 @@ static void each(struct kube_nodes *nodes, bool synced)
 
 	while ((node = map_each(&nodes->by_name, &at))) {
 		if (synced && node->marked) {
-			if (node->there)
+			if (node->there) {
 				touch(nodes, node);
+				kube_claims_touch(nodes->kube);
+			}
 			node->exists = node->there = false;
 		}
 		node->marked = !synced;

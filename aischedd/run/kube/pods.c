@@ -97,7 +97,7 @@ static void other_free(struct kube *kube, uint64_t key)
 		return;
 	kube_nodes_use(kube->nodes, other->node, &other->use, false);
 	if (other->claims)
-		kube->claims.changed = kube->claims.at_once = true;
+		kube_claims_mounted(other->space, other->claims);
 	other_fini(other);
 }
 
@@ -124,28 +124,30 @@ static void on_other(struct kube *kube, const struct kube_pod *pod,
 	other->space = kube_space_find(kube, pod->namespace);
 	if (pod->claims && other->space) {
 		other->claims = json_incref(pod->claims);
-		kube->claims.changed = kube->claims.at_once = true;
+		kube_claims_mounted(other->space, other->claims);
 	}
 	map_set(&kube->pods.others, key, other);
 	kube_nodes_use(kube->nodes, other->node, &other->use, true);
 }
 
-bool kube_pods_mounting(const struct kube_space *space, const char *claim,
-                        const char **ret_pod, const char **ret_node)
+void kube_pods_mark(struct kube *kube)
 {
 	const struct other_pod *other;
 	const json_t *name;
 	size_t at = 0, i;
 
-	while ((other = map_each(&space->kube->pods.others, &at)))
-		json_array_foreach(other->claims, i, name)
-			if (other->space == space &&
-			    !strcmp(json_string_value(name), claim)) {
-				*ret_pod = other->name;
-				*ret_node = other->node;
-				return true;
-			}
-	return false;
+	while ((other = map_each(&kube->pods.others, &at)))
+		json_array_foreach(other->claims, i, name) {
+			struct kube_seen *seen =
+			    map_find(&kube->claims.claims,
+			             kube_space_key(other->space,
+			                            json_string_value(name)));
+
+			if (!seen || seen->pod)
+				continue;
+			seen->pod = other->name;
+			seen->pod_node = other->node;
+		}
 }
 
 /* --- handle what the watch of pods reports --- */

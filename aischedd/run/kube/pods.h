@@ -22,10 +22,8 @@ struct kube_pods {
 
 /* Handle what the watch of all pods reports. obj: as in kube_watch_fn. */
 void kube_pods_news(struct kube *kube, enum kube_news news, json_t *obj);
-/* Find a pod of others that is on a node and mounts this volume claim of our
- * namespace. Returns false if there is none. */
-bool kube_pods_mounting(const struct kube_space *space, const char *claim,
-                        const char **ret_pod, const char **ret_node);
+/* Note in each claim a pod of others that is on a node and mounts it. */
+void kube_pods_mark(struct kube *kube);
 void kube_pods_free(struct kube *kube);
 
 #endif

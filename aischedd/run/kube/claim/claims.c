@@ -98,6 +98,26 @@ void kube_claims_touch(struct kube *kube)
 	kube->claims.changed = true;
 }
 
+void kube_claims_mounted(const struct kube_space *space, const json_t *names)
+{
+	struct kube_claims *c = &space->kube->claims;
+	const json_t *name;
+	size_t i;
+
+	json_array_foreach(names, i, name) {
+		struct kube_seen *seen = map_find(
+		    &c->claims, key_of(space, json_string_value(name)));
+		struct kube_claim_said said;
+
+		if (!seen)
+			continue;
+		kube_claim_read(seen->obj, &said);
+		seen->urgent |= said.bound;
+		c->at_once |= said.bound;
+	}
+	c->changed = true;
+}
+
 void kube_claims_news(struct kube *kube, struct kube_space *space, int what,
                       enum kube_news news, json_t *obj)
 {
@@ -119,30 +139,14 @@ struct reach {
 	struct buf text;
 };
 
-struct walk {
-	const json_t *selector, *topologies;
-	struct buf *out;
-};
-
-static void add_node(const char *name, const json_t *features, void *arg)
-{
-	const struct walk *w = arg;
-
-	if (kube_selector_matches(w->selector, name, features) &&
-	    kube_topologies_match(w->topologies, features))
-		buf_printf(w->out, "%s,", name);
-}
-
 static void reach_nodes(struct kube *kube, const json_t *selector,
                         const json_t *topologies, struct reach *ret)
 {
-	struct walk w = { selector, topologies, &ret->text };
-
 	ret->anywhere =
 	    !json_is_object(selector) && !json_array_size(topologies);
 	if (ret->anywhere)
 		return;
-	kube_nodes_each(kube->nodes, add_node, &w);
+	kube_reach_nodes(kube, selector, topologies, &ret->text);
 	ret->no = !ret->text.len;
 	if (ret->no)
 		buf_printf(&ret->text,
@@ -176,6 +180,14 @@ static void reach_bound(struct kube *kube, const struct kube_claim_said *c,
 static void reach_spare(struct kube *kube, const struct kube_seen *seen,
                         struct reach *ret)
 {
+	if (kube_claim_rules(seen->obj) > KUBE_CLAIM_RULES) {
+		ret->no = true;
+		buf_printf(&ret->text,
+		           "is not bound to a volume yet: its selector and "
+		           "access modes have more than %d entries",
+		           KUBE_CLAIM_RULES);
+		return;
+	}
 	ret->anywhere = kube_spare_nodes(kube, seen, &ret->text);
 	ret->no = !ret->anywhere && !ret->text.len;
 	if (ret->no)
@@ -219,23 +231,19 @@ static void reach_unbound(struct kube *kube, const struct kube_seen *seen,
 
 /* Restrict ret by the pods of others that mount the claim. The daemon itself
  * takes care of our own jobs that mount it. */
-static void reach_with_others(const struct kube_space *space,
-                              const struct kube_claim_said *c,
-                              struct reach *ret)
+static void reach_with_others(const struct kube_seen *seen, struct reach *ret)
 {
-	const char *pod, *node;
-
-	if (ret->no || ret->share == VOLUME_SHARED ||
-	    !kube_pods_mounting(space, c->name, &pod, &node))
+	if (ret->no || ret->share == VOLUME_SHARED || !seen->pod)
 		return;
 	buf_clear(&ret->text);
 	ret->no = ret->share == VOLUME_ONE_POD;
 	ret->anywhere = false;
 	if (ret->no)
 		buf_printf(&ret->text,
-		           "is ReadWriteOncePod, and pod '%s' uses it", pod);
+		           "is ReadWriteOncePod, and pod '%s' uses it",
+		           seen->pod);
 	else
-		buf_printf(&ret->text, "%s,", node);
+		buf_printf(&ret->text, "%s,", seen->pod_node);
 }
 
 static void reach_of(struct kube *kube, const struct kube_seen *seen,
@@ -254,7 +262,7 @@ static void reach_of(struct kube *kube, const struct kube_seen *seen,
 		reach_bound(kube, &c, ret);
 	else
 		reach_unbound(kube, seen, &c, ret);
-	reach_with_others(seen->space, &c, ret);
+	reach_with_others(seen, ret);
 }
 
 /* --- report claims to the daemon ------------------------------------------ */
@@ -370,31 +378,88 @@ static bool tell_listed(struct kube_space *space)
 	return true;
 }
 
-void kube_claims_tell(struct kube *kube)
+/* Note which pods of others mount claims, and which volumes are kept for
+ * them. */
+static void mark(struct kube *kube)
+{
+	struct kube_seen *seen;
+	size_t at = 0;
+
+	while ((seen = map_each(&kube->claims.claims, &at)))
+		seen->pod = seen->pod_node = NULL;
+	kube_pods_mark(kube);
+	kube_spare_mark(kube);
+}
+
+static void begin_walk(struct kube *kube)
+{
+	struct kube_claims *c = &kube->claims;
+
+	drop(kube, &c->claims);
+	drop(kube, &c->volumes);
+	drop(kube, &c->classes);
+	kube_reach_forget(&c->reach);
+	c->changed = false;
+	c->unlisted = true;
+	c->left = c->claims.n;
+}
+
+static void tell_urgent(struct kube *kube)
+{
+	struct kube_seen *seen;
+	size_t at = 0;
+
+	while ((seen = map_each(&kube->claims.claims, &at))) {
+		if (seen->urgent && !unlisted(seen->space))
+			tell_one(kube, seen);
+		seen->urgent = false;
+	}
+	kube->claims.at_once = false;
+}
+
+/* Look at the next claims. The walk goes round and round, so that each claim
+ * has its turn, even if something changes at every tick. */
+static void walk(struct kube *kube)
 {
 	struct kube_claims *c = &kube->claims;
 	struct kube_seen *seen;
+
+	for (; c->left && c->reach.work < KUBE_REACH_MAX; c->left--) {
+		seen = map_each(&c->claims, &c->at);
+		if (!seen) {
+			c->at = 0;
+			seen = map_each(&c->claims, &c->at);
+		}
+		c->reach.work++;
+		if (!unlisted(seen->space))
+			tell_one(kube, seen);
+	}
+}
+
+void kube_claims_tell(struct kube *kube)
+{
+	struct kube_claims *c = &kube->claims;
 	bool all = true;
-	size_t at = 0;
 
 	if (c->picked_until_ms && clock_boot_ms() >= c->picked_until_ms) {
 		c->picked_until_ms = 0;
 		c->changed = true;
 	}
-	if (!c->changed)
+	c->reach.work = 0;
+	if (c->changed)
+		begin_walk(kube);
+	if (!c->left && !c->unlisted)
 		return;
-	drop(kube, &c->claims);
-	drop(kube, &c->volumes);
-	drop(kube, &c->classes);
-	kube_spare_mark(kube);
-	while ((seen = map_each(&c->claims, &at)))
-		if (!unlisted(seen->space))
-			tell_one(kube, seen);
+	mark(kube);
+	if (c->at_once)
+		tell_urgent(kube);
+	walk(kube);
+	if (c->left)
+		return;
 	for (size_t i = 0; i < kube->spaces.n; i++)
 		if (!kube->spaces.s[i]->leaving)
 			all = tell_listed(kube->spaces.s[i]) && all;
-	c->changed = !all;
-	c->at_once = c->at_once && !all;
+	c->unlisted = !all;
 }
 
 /* --- look at the claims of a job that starts ------------------------------ */
@@ -572,4 +637,5 @@ void kube_claims_free(struct kube_claims *claims)
 			seen_free(seen);
 		map_free(maps[i]);
 	}
+	kube_reach_forget(&claims->reach);
 }

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "aischedd/run/kube/claim/reach.h"
 #include "aischedd/run/kube/client/watch.h"
 #include "aischedd/run/runner.h"
 #include "libcommon/err.h"
@@ -42,14 +43,27 @@ struct kube_seen {
 	/* a volume: the claim that gets it, as kube_spare_mark() found; only to
 	 * be compared */
 	const struct kube_seen *kept_for;
+	/* a claim: the volume that is kept for it, or NULL */
+	const struct kube_seen *kept;
+	/* a claim: the pod of others that mounts it, as kube_pods_mark() found;
+	 * NULL: none */
+	const char *pod, *pod_node;
+	bool urgent; /* a claim: a pod of others mounts it, or no longer does;
+	                the daemon has not been told yet */
 };
 
 struct kube_claims {
 	struct map claims;           /* by kube_space_key() */
 	struct map volumes, classes; /* by name */
-	bool changed; /* kube_claims_tell() has something to tell */
-	bool at_once; /* kube_claims_tell() must run before any job starts, not
-	                 at the next tick */
+	bool changed; /* kube_claims_tell() has to look at all claims again */
+	bool at_once; /* some claims are urgent: kube_claims_tell() must run
+	                 before any job starts, not at the next tick */
+	/* The walk of kube_claims_tell(), which may take several ticks: where
+	 * it goes on, and at how many more claims it has to look. */
+	size_t at, left;
+	bool unlisted; /* the daemon may have to be told that all claims of a
+	                  namespace are known */
+	struct kube_reach reach;
 	/* when kube_claims_tell() has to look again, because no volume is kept
 	 * any longer for the claim for which it was picked; 0: never */
 	int64_t picked_until_ms;
@@ -60,11 +74,17 @@ struct kube_claims {
 void kube_claims_news(struct kube *kube, struct kube_space *space, int what,
                       enum kube_news news, json_t *obj);
 
-/* Make the next tick look at all claims again. Call it when a node, or a pod
- * that mounts a claim, has appeared or changed. */
+/* Make the next tick look at all claims again. Call it when a node has
+ * appeared or disappeared, or its labels have changed. */
 void kube_claims_touch(struct kube *kube);
 
-/* Tell the daemon of the claims that have changed. */
+/* The same if a pod of others mounts these claims (names), or no longer does.
+ * The daemon is told first of those that have volumes. */
+void kube_claims_mounted(const struct kube_space *space, const json_t *names);
+
+/* Tell the daemon of the claims that have changed. Users make claims, so if
+ * there are many, one call looks at some of them only (reach.h), and the next
+ * call goes on there. */
 void kube_claims_tell(struct kube *kube);
 
 enum kube_claims_state {

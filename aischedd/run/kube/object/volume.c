@@ -45,6 +45,22 @@ void kube_claim_read(const json_t *obj, struct kube_claim_said *ret)
 
 /* --- free volumes --- */
 
+uint32_t kube_claim_rules(const json_t *claim)
+{
+	const json_t *spec = json_object_get(claim, "spec");
+	const json_t *selector = json_object_get(spec, "selector");
+	const json_t *rules = json_object_get(selector, "matchExpressions");
+	size_t n = json_array_size(json_object_get(spec, "accessModes")) +
+	           json_object_size(json_object_get(selector, "matchLabels")) +
+	           json_array_size(rules);
+
+	for (size_t i = 0; n <= KUBE_CLAIM_RULES && i < json_array_size(rules);
+	     i++)
+		n += json_array_size(
+		    json_object_get(json_array_get(rules, i), "values"));
+	return n <= KUBE_CLAIM_RULES ? (uint32_t)n : KUBE_CLAIM_RULES + 1;
+}
+
 /* Whether no claim is bound to the volume, and the volume is not reserved for
  * another claim (claimRef). */
 static bool is_free(const json_t *volume, const json_t *claim)

@@ -27,6 +27,14 @@ struct kube_claim_said {
 
 void kube_claim_read(const json_t *obj, struct kube_claim_said *ret);
 
+/* A claim that waits for a free volume may have this many access modes and, in
+ * its selector, labels, rules and values together: users make claims, and each
+ * is compared with many volumes. */
+enum { KUBE_CLAIM_RULES = 64 };
+
+/* Returns how many these are, or KUBE_CLAIM_RULES + 1 if there are more. */
+uint32_t kube_claim_rules(const json_t *claim);
+
 /* Whether a PersistentVolume is free and could be bound to this claim, by the
  * rules of Kubernetes: its class, size, mode, access modes and labels suit the
  * claim. If so, *ret_size becomes its size in bytes. */
