@@ -546,43 +546,103 @@ static char *next_claim(char **rest)
 	return NULL;
 }
 
+/* Which claim decides what is done next, by the state of each: the greatest. No
+ * claim is changed while another one is refused or missing. */
+enum claims_order { IS_READY, WAITS, ASKS, MISSING, REFUSED };
+
+/* The same as look_one(), for a claim that may be missing. */
+static enum claims_order look_at(struct kube *kube, struct kube_seen *seen,
+                                 const char *name, const char *const *node,
+                                 uint32_t n, struct kube_claims_next *ret)
+{
+	static const enum claims_order order[] = { [CLAIMS_READY] = IS_READY,
+		                                   [CLAIMS_ASK] = ASKS,
+		                                   [CLAIMS_WAIT] = WAITS,
+		                                   [CLAIMS_REFUSED] = REFUSED };
+
+	*ret = (struct kube_claims_next){ .refusals = 0 };
+	if (seen && !seen->gone)
+		return order[look_one(kube, seen, node, n, ret)];
+	snprintf(ret->text, sizeof(ret->text), "volume claim '%s' is not there",
+	         name);
+	return MISSING;
+}
+
+/* Look at each claim, so that each of them has picked a free volume before the
+ * first is changed. */
+static enum claims_order look_at_all(struct kube_space *space,
+                                     const char *mount, const char *const *node,
+                                     uint32_t n, struct kube_claims_next *ret)
+{
+	char *copy = xstrdup(mount), *rest = copy, *name;
+	struct kube_seen *seen, *first = NULL;
+	struct kube_claims_next next;
+	enum claims_order now = IS_READY;
+	uint32_t refusals = 0;
+
+	while ((name = next_claim(&rest))) {
+		enum claims_order one;
+
+		seen =
+		    map_find(&space->kube->claims.claims, key_of(space, name));
+		one = look_at(space->kube, seen, name, node, n, &next);
+		refusals += seen && !seen->gone ? seen->refusals : 0;
+		if (one <= now)
+			continue;
+		now = one;
+		first = seen;
+		*ret = next;
+	}
+	free(copy);
+	ret->refusals = refusals;
+	if (now == ASKS)
+		first->asked = true;
+	return now;
+}
+
+/* Let other claims have the volumes that were picked for these claims. */
+static void drop_picked(struct kube_space *space, const char *mount)
+{
+	char *copy = xstrdup(mount), *rest = copy, *name;
+	struct kube_seen *seen;
+
+	while ((name = next_claim(&rest))) {
+		seen =
+		    map_find(&space->kube->claims.claims, key_of(space, name));
+		if (seen)
+			kube_spare_drop(space->kube, seen);
+	}
+	free(copy);
+}
+
 enum kube_claims_state kube_claims_look(struct kube_space *space,
                                         const char *mount,
                                         const char *const *node, uint32_t n,
                                         uint32_t refusals,
                                         struct kube_claims_next *ret)
 {
-	char *copy = xstrdup(mount ? mount : ""), *rest = copy, *name;
-	enum kube_claims_state state = CLAIMS_READY;
-	struct kube *kube = space->kube;
+	static const enum kube_claims_state state[] = {
+		[IS_READY] = CLAIMS_READY,  [WAITS] = CLAIMS_WAIT,
+		[ASKS] = CLAIMS_ASK,        [MISSING] = CLAIMS_WAIT,
+		[REFUSED] = CLAIMS_REFUSED,
+	};
+	enum claims_order now;
 
 	*ret = (struct kube_claims_next){ 0 };
-	while (n && (name = next_claim(&rest))) {
-		struct kube_seen *seen =
-		    map_find(&kube->claims.claims, key_of(space, name));
-		enum kube_claims_state one = CLAIMS_WAIT;
-
-		if (seen && !seen->gone) {
-			ret->refusals += seen->refusals;
-			if (state == CLAIMS_READY)
-				one = look_one(kube, seen, node, n, ret);
-		} else {
-			snprintf(ret->text, sizeof(ret->text),
-			         "volume claim '%s' is not there", name);
-		}
-		if (state == CLAIMS_READY)
-			state = one;
-	}
-	free(copy);
-	if (state != CLAIMS_READY && refusals != UINT32_MAX &&
+	if (!n || !mount)
+		return CLAIMS_READY;
+	now = look_at_all(space, mount, node, n, ret);
+	if (now != IS_READY && refusals != UINT32_MAX &&
 	    ret->refusals > refusals) {
 		ret->fault = FAULT_SYSTEM;
 		snprintf(ret->text, sizeof(ret->text),
 		         "no volume could be made for its claims on node '%s'",
 		         node[0]);
-		return CLAIMS_REFUSED;
+		now = REFUSED;
 	}
-	return state;
+	if (now == MISSING || now == REFUSED)
+		drop_picked(space, mount);
+	return state[now];
 }
 
 json_t *kube_claims_patch(const struct kube_claims_next *next)

@@ -40,6 +40,7 @@ struct kube_seen {
 	 * when */
 	char *picked;
 	int64_t picked_ms;
+	bool asked; /* the claim is, or was, changed to get that volume */
 	/* a volume: the claim that gets it, as kube_spare_mark() found; only to
 	 * be compared */
 	const struct kube_seen *kept_for;
@@ -113,7 +114,8 @@ struct kube_claims_next {
 /*
  * Returns whether the volume claims in `mount` (as in --mount) of this
  * namespace have volumes that can be mounted on these n nodes, or what must be
- * done first. refusals: UINT32_MAX in the first call of a start, then the
+ * done first. No claim is changed before each of them can have a volume.
+ * refusals: UINT32_MAX in the first call of a start, then the
  * ret->refusals of that call. If provisioners have failed more often since, the
  * result is CLAIMS_REFUSED.
  */

@@ -26,10 +26,9 @@ struct kube_reach {
 
 /* An answer. */
 struct kube_reached {
-	char *key;     /* the question */
-	bool anywhere; /* each node; only from kube_spare_nodes() */
-	struct buf
-	    nodes; /* else the names of nodes, each followed by a comma */
+	char *key;        /* the question */
+	bool anywhere;    /* each node; only from kube_spare_nodes() */
+	struct buf nodes; /* else the names of nodes, each with a comma */
 };
 
 /* Returns the answer to this question. If it has not been asked since the last

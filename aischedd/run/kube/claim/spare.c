@@ -40,9 +40,14 @@ static const char *named(const struct kube_seen *claim)
 	return kube_text_at(json_object_get(claim->obj, "spec"), "volumeName");
 }
 
+static bool is_picked(const struct kube_seen *claim)
+{
+	return claim->picked && clock_boot_ms() - claim->picked_ms < PICK_MS;
+}
+
 static void keep(struct kube_seen *volume, struct kube_seen *claim)
 {
-	if (!volume || volume->kept_for || claim->kept)
+	if (volume->kept_for || claim->kept)
 		return;
 	volume->kept_for = claim;
 	claim->kept = volume;
@@ -74,9 +79,9 @@ static void keep_reserved(struct kube *kube, struct kube_seen *volume)
 void kube_spare_mark(struct kube *kube)
 {
 	const struct map *volumes = &kube->claims.volumes;
-	int64_t now = clock_boot_ms();
-	struct kube_seen *seen;
+	struct kube_seen *seen, *volume;
 	size_t at = 0;
+	int64_t size;
 
 	while ((seen = map_each(&kube->claims.claims, &at)))
 		seen->kept = NULL;
@@ -90,10 +95,13 @@ void kube_spare_mark(struct kube *kube)
 	while ((seen = map_each(&kube->claims.claims, &at))) {
 		const char *name = named(seen);
 
-		if (!name && seen->picked && now - seen->picked_ms < PICK_MS)
+		if (!name && is_picked(seen))
 			name = seen->picked;
-		if (name && !seen->gone)
-			keep(map_find(volumes, kube_text_key(name)), seen);
+		if (!name || seen->gone)
+			continue;
+		volume = map_find(volumes, kube_text_key(name));
+		if (volume && kube_volume_suits(volume->obj, seen->obj, &size))
+			keep(volume, seen);
 	}
 }
 
@@ -228,13 +236,50 @@ static bool is_better(const struct kube_seen *a, int64_t a_size,
 	                        : strcmp(a->name, b->name) < 0;
 }
 
+/* Returns the volume that an earlier call picked, if it still does. */
+static const char *picked_before(struct kube *kube,
+                                 const struct kube_seen *claim,
+                                 const char *const *node, uint32_t n)
+{
+	const struct kube_seen *volume;
+	int64_t size;
+
+	if (!is_picked(claim))
+		return NULL;
+	volume = map_find(&kube->claims.volumes, kube_text_key(claim->picked));
+	if (!volume || volume->gone ||
+	    !kube_volume_suits(volume->obj, claim->obj, &size) ||
+	    !is_reached(kube, volume->obj, node, n))
+		return NULL;
+	return claim->picked;
+}
+
+static void set_picked(struct kube *kube, struct kube_seen *claim,
+                       const char *volume)
+{
+	free(claim->picked);
+	claim->picked = volume ? xstrdup(volume) : NULL;
+	claim->picked_ms = clock_boot_ms();
+	claim->asked = false;
+	kube->claims.changed = true;
+}
+
+void kube_spare_drop(struct kube *kube, struct kube_seen *claim)
+{
+	if (claim->picked && !claim->asked)
+		set_picked(kube, claim, NULL);
+}
+
 const char *kube_spare_pick(struct kube *kube, struct kube_seen *claim,
                             const char *const *node, uint32_t n)
 {
+	const char *before = picked_before(kube, claim, node, n);
 	const struct kube_seen *seen, *best = NULL;
 	int64_t size, least = 0;
 	size_t at = 0;
 
+	if (before)
+		return before;
 	kube_spare_mark(kube);
 	while ((seen = map_each(&kube->claims.volumes, &at))) {
 		if (seen->gone || (seen->kept_for && seen->kept_for != claim) ||
@@ -247,10 +292,7 @@ const char *kube_spare_pick(struct kube *kube, struct kube_seen *claim,
 		best = seen;
 		least = size;
 	}
-	free(claim->picked);
-	claim->picked = best ? xstrdup(best->name) : NULL;
-	claim->picked_ms = clock_boot_ms();
+	set_picked(kube, claim, best ? best->name : NULL);
 	kube->claims.picked_until_ms = claim->picked_ms + PICK_MS;
-	kube->claims.changed = true;
 	return claim->picked;
 }

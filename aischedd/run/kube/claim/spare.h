@@ -14,8 +14,9 @@
 /* Whether a StorageClass makes no volumes. */
 bool kube_spare_is_class(const json_t *class);
 
-/* Note for which claim each volume is kept: the claim names it, or a start has
- * picked it a short while ago. */
+/* Note for which claim each volume is kept: its claimRef names the claim; or it
+ * suits the claim, which names it, so that the cluster will bind them; or a
+ * start has picked it a short while ago. */
 void kube_spare_mark(struct kube *kube);
 
 /* Append the names of the nodes that reach a free volume which suits the claim,
@@ -28,5 +29,8 @@ bool kube_spare_nodes(struct kube *kube, const struct kube_seen *claim,
  * nodes reach, or NULL. For a while other claims do not get that volume. */
 const char *kube_spare_pick(struct kube *kube, struct kube_seen *claim,
                             const char *const *node, uint32_t n);
+
+/* Drop the choice of kube_spare_pick(), unless the claim is being changed. */
+void kube_spare_drop(struct kube *kube, struct kube_seen *claim);
 
 #endif

@@ -97,6 +97,59 @@ START_TEST(a_volume_that_a_claim_names_is_free_for_no_other)
 }
 END_TEST
 
+/* The claim could not be bound to the volume that it names. */
+START_TEST(a_claim_that_names_a_volume_in_vain_keeps_it_not)
+{
+	seen(SEE_CLAIMS, "{'metadata': {'name': 'a', 'namespace': 'n', 'uid': "
+	                 "'u-a'}, 'spec': {'volumeName': 'v', "
+	                 "'storageClassName': 'local', 'accessModes': "
+	                 "['ReadWriteOnce'], 'resources': {'requests': "
+	                 "{'storage': '3Gi'}}}}");
+	ck_assert(is_offered("b"));
+}
+END_TEST
+
+START_TEST(no_claim_is_changed_if_another_gets_no_volume)
+{
+	struct kube_claims_next next;
+
+	ck_assert_int_eq(look("pvc:a:/a,pvc:b:/b", &next), CLAIMS_REFUSED);
+	ck_assert_str_eq(next.text, "no free volume on node 'n0' suits volume "
+	                            "claim 'b'");
+	ck_assert(is_offered("a") && is_offered("b"));
+}
+END_TEST
+
+START_TEST(no_claim_is_changed_while_another_is_missing)
+{
+	struct kube_claims_next next;
+
+	ck_assert_int_eq(look("pvc:a:/a,pvc:x:/x", &next), CLAIMS_WAIT);
+	ck_assert_str_eq(next.text, "volume claim 'x' is not there");
+	ck_assert(is_offered("b"));
+}
+END_TEST
+
+START_TEST(claims_of_a_job_get_different_volumes)
+{
+	struct kube_claims_next next;
+
+	seen(SEE_VOLUMES, "{'metadata': {'name': 'w'}, 'spec': {"
+	                  "'storageClassName': 'local', 'accessModes': "
+	                  "['ReadWriteOnce'], 'capacity': {'storage': '3Gi'}}, "
+	                  "'status': {'phase': 'Available'}}");
+	ck_assert_int_eq(look("pvc:a:/a,pvc:b:/b", &next), CLAIMS_ASK);
+	ck_assert_str_eq(next.claim, "a");
+	ck_assert_str_eq(next.volume, "v");
+	seen(SEE_CLAIMS,
+	     "{'metadata': {'name': 'a', 'namespace': 'n', "
+	     "'uid': 'u-a'}, 'spec': {'volumeName': 'v', " ASKS "}}");
+	ck_assert_int_eq(look("pvc:a:/a,pvc:b:/b", &next), CLAIMS_ASK);
+	ck_assert_str_eq(next.claim, "b");
+	ck_assert_str_eq(next.volume, "w");
+}
+END_TEST
+
 START_TEST(a_start_without_its_volume_blames_no_node)
 {
 	struct kube_attempt *a = stage_job(&st, 1, 1);
@@ -274,6 +327,10 @@ SUITE(kube_claims)
 	tcase_add_checked_fixture(tc, set_up, tear_down);
 	tcase_add_test(tc, a_picked_volume_is_free_for_no_other_claim);
 	tcase_add_test(tc, a_volume_that_a_claim_names_is_free_for_no_other);
+	tcase_add_test(tc, a_claim_that_names_a_volume_in_vain_keeps_it_not);
+	tcase_add_test(tc, no_claim_is_changed_if_another_gets_no_volume);
+	tcase_add_test(tc, no_claim_is_changed_while_another_is_missing);
+	tcase_add_test(tc, claims_of_a_job_get_different_volumes);
 	tcase_add_test(tc, a_start_without_its_volume_blames_no_node);
 	tcase_add_test(tc, equal_claims_are_compared_with_the_volumes_once);
 	tcase_add_test(tc, different_claims_take_several_calls);
