@@ -344,6 +344,7 @@ static void do_drain(const struct daemon *d, struct runner *r, uint32_t n)
 void daemon_do_effect(struct daemon *d, const struct effect *e)
 {
 	struct job *job = state_job(d->state, e->job);
+	struct run_signal signal;
 	struct runner *r;
 
 	if (e->kind == EFFECT_CRON) {
@@ -381,7 +382,9 @@ void daemon_do_effect(struct daemon *d, const struct effect *e)
 		r->ops->stop(r, e->job, e->attempt, e->why, e->grace);
 		break;
 	case EFFECT_SIGNAL:
-		r->ops->signal(r, e->job, e->attempt, &e->signal);
+		signal = e->signal;
+		signal.user = job->user;
+		r->ops->signal(r, e->job, e->attempt, &signal);
 		break;
 	case EFFECT_SUSPEND:
 		r->ops->suspend(r, e->job, e->attempt);

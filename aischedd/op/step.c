@@ -342,6 +342,7 @@ int op_relay(struct daemon *d, struct ask *ask, const struct request_in *in,
 		return -1;
 	wish.job = job->id;
 	wish.attempt = job->attempt;
+	wish.user = job->user;
 	wish.task = (uint32_t)task;
 	rc = wish.port ? relay_port(d, ask, job, in, &wish, err)
 	               : relay_command(d, ask, job, in, &wish, err);

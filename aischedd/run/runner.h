@@ -282,6 +282,9 @@ struct run_signal {
 	/* for scope steps: the id of a step, or -1 for all steps; signo 0 ends
 	 * the step */
 	int64_t step;
+	/* the job's user: a number that jobs of no other user have, known only
+	 * while the daemon runs. Set in calls of the runner. */
+	uint32_t user;
 };
 
 /* An output of a task while it is read. */
@@ -332,6 +335,7 @@ struct run_exec {
 struct run_exec_wish {
 	uint64_t job;
 	uint32_t attempt, task;
+	uint32_t user;           /* of the job, as in struct run_signal */
 	const char *const *argv; /* ends with NULL; borrowed for the call */
 	bool tty;
 	const char *term;       /* value of TERM for the command, or NULL */

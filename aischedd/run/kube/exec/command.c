@@ -20,7 +20,8 @@ enum {
 	PID_MAX_ = 24, /* bytes of the line with the command's process id */
 	/* seconds to wait for the end of a command whose user has left */
 	HANG_UP_S = 10,
-	BEGIN_S = 60 /* the same, if its process id is not known */
+	BEGIN_S = 60, /* the same, if its process id is not known */
+	ENDINGS = 30  /* how often its end is tried if too many signals wait */
 };
 
 struct kube_command {
@@ -35,9 +36,11 @@ struct kube_command {
 	bool open; /* the node takes input */
 	/* the first line, with its process id, was read */
 	bool known;
-	bool left;   /* its user has disconnected */
-	bool ended;  /* its input has ended */
-	int64_t pid; /* its process and session id; 0: not known */
+	bool left;        /* its user has disconnected */
+	bool unsent;      /* too many signals waited to end it */
+	unsigned endings; /* how often that was tried */
+	bool ended;       /* its input has ended */
+	int64_t pid;      /* its process and session id; 0: not known */
 	/* size of the terminal, still to be sent; 0: none */
 	uint16_t rows, columns;
 };
@@ -109,10 +112,14 @@ static const char *take_line(struct kube_command *c, const char *at,
  * cannot be ended, so allow more time for the line with the id to arrive. */
 static void end_it(struct kube_command *c)
 {
-	event_add(c->hang_up, &(struct timeval){
-				  .tv_sec = c->known ? HANG_UP_S : BEGIN_S });
-	if (c->pid > 0)
-		kube_signal_session(c->kube, &c->to, c->pid, 0);
+	int64_t ms = c->kube->commands.hang_up_ms;
+
+	ms = ms ? ms : 1000 * (c->known ? HANG_UP_S : BEGIN_S);
+	event_add(c->hang_up, &(struct timeval){ .tv_sec = ms / 1000,
+	                                         .tv_usec = ms % 1000 * 1000 });
+	c->endings++;
+	c->unsent =
+	    c->pid > 0 && !kube_signal_session(c->kube, &c->to, c->pid, 0);
 }
 
 /* Tell the user that input is accepted, but not before the process id of the
@@ -169,13 +176,18 @@ static void on_end(int status, const struct err *err, void *arg)
 }
 
 /* Give up waiting for the end of a command whose user has left: a node may not
- * report the end while there is input that the command has not read. */
+ * report the end while there is input that the command has not read. If too
+ * many signals waited, try to end it again. */
 static void on_hang_up(evutil_socket_t fd, short what, void *arg)
 {
 	struct kube_command *c = arg;
 	struct err err;
 
 	(void)fd, (void)what;
+	if (c->unsent && c->endings < ENDINGS) {
+		end_it(c);
+		return;
+	}
 	kube_exec_close(c->exec);
 	err_set(&err, ETIMEDOUT, "its end is not known");
 	on_end(-1, &err, c);
@@ -237,6 +249,7 @@ static struct run_exec *command_open(struct runner *r,
 	c->hang_up = evtimer_new(kube->base, on_hang_up, c);
 	c->to = (struct kube_signal_to){ .job = wish->job,
 		                         .attempt = wish->attempt,
+		                         .user = wish->user,
 		                         .namespace = xstrdup(pod->namespace),
 		                         .pod = xstrdup(pod->name),
 		                         .container = xstrdup(pod->container) };
@@ -288,8 +301,11 @@ static void command_signal(struct run_exec *exec, int signo)
 {
 	struct kube_command *c = (void *)exec;
 
-	if (c->pid > 0)
-		kube_signal_session(c->kube, &c->to, c->pid, signo);
+	static const char why[] =
+	    "the signal is not sent: too many are on their way\n";
+
+	if (c->pid > 0 && !kube_signal_session(c->kube, &c->to, c->pid, signo))
+		c->base.ops->output(2, why, sizeof(why) - 1, c->base.arg);
 }
 
 static bool command_is_full(const struct run_exec *exec)

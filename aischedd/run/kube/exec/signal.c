@@ -19,15 +19,17 @@ enum {
 	AT_ONCE = 32,     /* most signals that are being sent at a time */
 	AT_ONCE_JOB = 8,  /* most of these for one job */
 	LIMIT_MS = 10000, /* how long the shell may take */
-	WAITING = 20000,  /* most signals in the lists: more are refused */
-	SAID_MAX = 200    /* bytes that are kept of the shell's error message */
+	/* most signals in the lists: more are refused. Half of them are enough
+	 * for the largest job. */
+	WAITING = 40000,
+	SAID_MAX = 200 /* bytes that are kept of the shell's error message */
 };
 
 struct kube_signal {
 	TAILQ_ENTRY(kube_signal) of_list;
 	struct kube *kube;
 	uint64_t job;
-	uint32_t attempt;
+	uint32_t attempt, user;
 	char *namespace, *pod, *container, index[16];
 	struct run_signal what;
 	uint64_t key;           /* in kube_signals.waiting_by */
@@ -87,9 +89,25 @@ static void leave(struct kube_signal *s)
 		map_del(&all->waiting_by, s->key);
 }
 
+static size_t count_of(const struct kube_signals *all, uint32_t user)
+{
+	return (uintptr_t)map_find(&all->by_user, user);
+}
+
+static void set_count(struct kube_signals *all, uint32_t user, size_t n)
+{
+	if (n)
+		map_set(&all->by_user, user, (void *)(uintptr_t)n);
+	else
+		map_del(&all->by_user, user);
+}
+
 static void signal_free(struct kube_signal *s)
 {
+	struct kube_signals *all = &s->kube->signals;
+
 	leave(s);
+	set_count(all, s->user, count_of(all, s->user) - 1);
 	if (s->exec)
 		kube_exec_close(s->exec);
 	if (s->late)
@@ -216,15 +234,27 @@ static void ask(struct kube_signal *s)
 	s->exec = kube_exec_open(s->kube, &wish, &ops, s);
 }
 
-/* Whether the job already has as many signals on their way as it may have. */
-static bool is_full(const struct kube *kube, uint64_t job)
+/* Returns how many of the places a user may have if others have this many. */
+static size_t share(size_t places, size_t others)
+{
+	size_t half = places > others ? (places - others) / 2 : 0;
+
+	return half ? half : 1;
+}
+
+/* Whether the job or its user has as many signals on their way as they may
+ * have. */
+static bool is_full(const struct kube_signals *all,
+                    const struct kube_signal *next)
 {
 	const struct kube_signal *s;
-	size_t n = 0;
+	size_t job = 0, user = 0;
 
-	TAILQ_FOREACH(s, &kube->signals.sent, of_list)
-		n += s->job == job;
-	return n >= AT_ONCE_JOB;
+	TAILQ_FOREACH(s, &all->sent, of_list) {
+		job += s->job == next->job;
+		user += s->user == next->user;
+	}
+	return job >= AT_ONCE_JOB || user >= share(AT_ONCE, all->nsent - user);
 }
 
 void kube_signal_step(struct kube *kube)
@@ -238,7 +268,7 @@ void kube_signal_step(struct kube *kube)
 	}
 	for (; s && all->nsent < AT_ONCE; s = next) {
 		next = TAILQ_NEXT(s, of_list);
-		if (!is_full(kube, s->job))
+		if (!is_full(all, s))
 			ask(s);
 	}
 }
@@ -256,6 +286,14 @@ static uint64_t key_of(const struct kube_signal_to *to,
 	return hash_bytes(key, how, sizeof(how));
 }
 
+/* Whether too many signals are in the lists for one more of this user. */
+static bool is_too_much(const struct kube_signals *all, uint32_t user)
+{
+	size_t mine = count_of(all, user);
+
+	return all->n >= WAITING || mine >= share(WAITING, all->n - mine);
+}
+
 /* Returns false if too many signals wait. */
 static bool add(struct kube *kube, const struct kube_signal_to *to,
                 uint32_t index, const struct run_signal *what, int64_t session)
@@ -271,13 +309,14 @@ static bool add(struct kube *kube, const struct kube_signal_to *to,
 	s->key = key;
 	s->job = to->job;
 	s->attempt = to->attempt;
+	s->user = to->user;
 	s->namespace = xstrdup(to->namespace);
 	s->pod = xstrdup(to->pod);
 	s->container = xstrdup(to->container);
 	s->what = *what;
 	s->session = session;
 	snprintf(s->index, sizeof(s->index), "%" PRIu32, index);
-	s->refused = all->n >= WAITING;
+	s->refused = is_too_much(all, to->user);
 	if (s->refused) {
 		TAILQ_INSERT_HEAD(&all->waiting, s, of_list);
 	} else {
@@ -285,14 +324,16 @@ static bool add(struct kube *kube, const struct kube_signal_to *to,
 		map_set(&all->waiting_by, key, s);
 	}
 	all->n++;
+	set_count(all, to->user, count_of(all, to->user) + 1);
 	event_active(kube->soon, EV_TIMEOUT, 0);
 	return !s->refused;
 }
 
-void kube_signal_session(struct kube *kube, const struct kube_signal_to *to,
+bool kube_signal_session(struct kube *kube, const struct kube_signal_to *to,
                          int64_t pid, int signo)
 {
-	add(kube, to, 0, &(struct run_signal){ .signo = signo }, pid);
+	return !is_too_much(&kube->signals, to->user) &&
+	       add(kube, to, 0, &(struct run_signal){ .signo = signo }, pid);
 }
 
 static bool send_to(struct kube *kube, const struct kube_log_pod *pod,
@@ -301,6 +342,7 @@ static bool send_to(struct kube *kube, const struct kube_log_pod *pod,
 	const struct kube_signal_to to = {
 		.job = pod->id.job,
 		.attempt = pod->id.attempt,
+		.user = what->user,
 		.namespace = pod->pod->namespace,
 		.pod = pod->pod->name,
 		.container = pod->pod->container,
@@ -339,4 +381,5 @@ void kube_signal_free_all(struct kube *kube)
 	while (!TAILQ_EMPTY(&all->sent))
 		signal_free(TAILQ_FIRST(&all->sent));
 	map_free(&all->waiting_by);
+	map_free(&all->by_user);
 }

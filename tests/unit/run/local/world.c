@@ -391,7 +391,7 @@ void lw_forget(struct local_world *w, uint64_t job)
 
 void lw_signal(struct local_world *w, int signo, enum signal_scope scope)
 {
-	const struct run_signal what = { signo, scope, -1 };
+	const struct run_signal what = { signo, scope, -1, 0 };
 
 	w->r->ops->signal(w->r, 1, 1, &what);
 }
