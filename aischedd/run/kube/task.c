@@ -46,7 +46,7 @@ static bool index_lives(const struct kube_attempt *a,
                         const struct kube_task *task)
 {
 	const struct kube_task *other;
-	uint32_t failed = 0;
+	uint32_t failed = 0, before = (uint32_t)task->pod.fails;
 
 	if (task->pod.phase != POD_FAILED || task->pod.disrupted)
 		return task->pod.phase == POD_FAILED;
@@ -54,7 +54,8 @@ static bool index_lives(const struct kube_attempt *a,
 		failed += other->pod.index == task->pod.index &&
 		          other->pod.phase == POD_FAILED &&
 		          !other->pod.disrupted;
-	return failed <= a->make.replace;
+	/* Earlier pods may have been deleted before this daemon was started. */
+	return (failed > before ? failed : before + 1) <= a->make.replace;
 }
 
 bool kube_task_comes_back(const struct kube_attempt *a,

@@ -335,15 +335,28 @@ static char *read_main(const json_t *meta, const json_t *spec)
 	return text(first, "name");
 }
 
-static int32_t read_index(const json_t *meta)
+/* Returns the number at this key of labels or annotations; -1: none. */
+static int32_t read_count(const json_t *map, const char *key)
 {
-	const char *s =
-	    kube_text_at(json_object_get(meta, "labels"),
-	                 "batch.kubernetes.io/job-completion-index");
+	const char *s = kube_text_at(map, key);
 	char *end;
 	long n = s ? strtol(s, &end, 10) : -1;
 
 	return s && *s && !*end && n >= 0 && n < INT32_MAX ? (int32_t)n : -1;
+}
+
+static int32_t read_index(const json_t *meta)
+{
+	return read_count(json_object_get(meta, "labels"),
+	                  "batch.kubernetes.io/job-completion-index");
+}
+
+static int32_t read_fails(const json_t *meta)
+{
+	int32_t n = read_count(json_object_get(meta, "annotations"),
+	                       "batch.kubernetes.io/job-index-failure-count");
+
+	return n > 0 ? n : 0;
 }
 
 int kube_pod_read(json_t *obj, const char *gpu, struct kube_pod *ret,
@@ -371,6 +384,7 @@ int kube_pod_read(json_t *obj, const char *gpu, struct kube_pod *ret,
 		.claim = text(status, "extendedResourceClaimStatus."
 		                      "resourceClaimName"),
 		.index = read_index(meta),
+		.fails = read_fails(meta),
 		.phase = read_phase(status),
 		.deleting = json_object_get(meta, "deletionTimestamp") != NULL,
 		.disrupted = is_disrupted(status),

@@ -32,6 +32,8 @@ struct kube_pod {
 	char *leave;     /* KUBE_NOTE_LEAVE; "": not told to end */
 	char *claim;     /* the ResourceClaim that its status names; "": none */
 	int32_t index;   /* index in its Job; -1: none */
+	int32_t fails;   /* how many earlier pods of the index have failed, as
+	                    the Job controller counts them */
 	enum kube_phase phase;
 	bool deleting;
 	bool disrupted;         /* it has the condition KUBE_DISRUPTED */

@@ -53,6 +53,18 @@ START_TEST(a_task_whose_index_gets_no_further_pod_ends_the_job)
 }
 END_TEST
 
+START_TEST(pods_that_this_daemon_has_not_seen_count)
+{
+	struct kube_task *task = stage_pod(a, 0, "two", "n2");
+
+	stage_pod(a, 1, "other", "n1");
+	task->pod.fails = 1;
+	stage_lose(task, "OutOfcpu", false);
+	ck_assert(!kube_task_comes_back(a, task));
+	ck_assert(kube_look_at(a).bad);
+}
+END_TEST
+
 START_TEST(a_pod_that_ended_well_while_it_was_deleted_has_no_successor)
 {
 	struct kube_task *task = stage_pod(a, 0, "one", "n0");
@@ -239,6 +251,7 @@ SUITE(kube_loss)
 	tcase_add_test(tc, a_task_whose_index_gets_no_further_pod_ends_the_job);
 	tcase_add_test(
 	    tc, a_pod_that_ended_well_while_it_was_deleted_has_no_successor);
+	tcase_add_test(tc, pods_that_this_daemon_has_not_seen_count);
 	tcase_add_test(tc, disrupted_pods_have_successors_without_limit);
 	tcase_add_test(tc, losses_in_a_row_are_told_ever_later);
 	tcase_add_test(tc, a_node_that_does_not_take_a_task_is_told);

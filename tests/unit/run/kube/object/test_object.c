@@ -645,6 +645,20 @@ START_TEST(pod_uses)
 }
 END_TEST
 
+START_TEST(pod_knows_how_often_its_index_has_failed)
+{
+	struct kube_pod pod =
+	    read_pod("{'metadata': {'name': 'p', 'uid': 'u', 'annotations': {"
+	             "'batch.kubernetes.io/job-index-failure-count': '2'}}}");
+
+	ck_assert_int_eq(pod.fails, 2);
+	kube_pod_fini(&pod);
+	pod = read_pod("{'metadata': {'name': 'p', 'uid': 'u'}}");
+	ck_assert_int_eq(pod.fails, 0);
+	kube_pod_fini(&pod);
+}
+END_TEST
+
 #define ENDED(code, reason)                                                 \
 	"'containerStatuses': [{'state': {'terminated': {'exitCode': " code \
 	", 'reason': '" reason "', 'startedAt': '1970-01-01T00:01:00Z', "   \
@@ -815,6 +829,7 @@ SUITE(kube_object)
 	tcase_add_test(tc, tasks_of_an_array_share_a_secret);
 	tcase_add_test(tc, secrets_of_others_are_not_shared);
 	tcase_add_loop_test(tc, pod_uses, 0, ARRAY_SIZE(uses));
+	tcase_add_test(tc, pod_knows_how_often_its_index_has_failed);
 	tcase_add_loop_test(tc, pod_ends, 0, ARRAY_SIZE(ends));
 	tcase_add_loop_test(tc, last_words, 0, ARRAY_SIZE(words));
 	tcase_add_test(tc, last_words_on_steps);
