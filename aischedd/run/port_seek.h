@@ -11,7 +11,7 @@
 
 /* Fork a process that calls port_connect() and answers the client over this
  * socket as step_msg.h says. Returns its pid; it exits with status 0 unless it
- * took too long and was killed. */
+ * took too long and was killed. It ends if the caller does. */
 pid_t port_seek(int client, uint16_t port, uid_t uid, port_each_fn *each,
                 void *arg, struct err *err);
 

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "aischedd/run/port_seek.h"
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
 
@@ -64,6 +65,43 @@ START_TEST(own_listener_is_reached)
 	ck_assert_int_lt(connect_to(port, &err), 0);
 	ck_assert(
 	    glob_match("no process of the job listens at port *", err.text));
+}
+END_TEST
+
+/* Say that the search has begun, then do not go on. */
+static void hang(port_fn *fn, void *fn_arg, void *arg)
+{
+	const int *began = arg;
+
+	(void)fn, (void)fn_arg;
+	alarm(600);
+	ck_assert_int_eq(write(*began, "", 1), 1);
+	while (pause())
+		continue;
+}
+
+START_TEST(a_search_ends_with_its_parent)
+{
+	uint16_t port = 0;
+	int fd = listen_at(INADDR_LOOPBACK, &port, NULL), began[2];
+	struct err err;
+	char c;
+	pid_t pid;
+
+	ck_assert_int_eq(pipe(began), 0);
+	pid = fork();
+	if (!pid) {
+		port_seek(fd, port, geteuid(), hang, &began[1], &err);
+		while (pause())
+			continue;
+	}
+	close(began[1]);
+	ck_assert_int_eq(read(began[0], &c, 1), 1);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	ck_assert_int_eq(read(began[0], &c, 1), 0);
+	close(began[0]);
+	close(fd);
 }
 END_TEST
 
@@ -181,6 +219,7 @@ END_TEST
 SUITE(port)
 {
 	tcase_add_test(tc, own_listener_is_reached);
+	tcase_add_test(tc, a_search_ends_with_its_parent);
 	tcase_add_test(tc, addresses_of_other_machines_are_refused);
 	tcase_add_test(tc, listeners_of_one_device_are_refused);
 	tcase_add_test(tc, listeners_of_others_do_not_hide_one);
