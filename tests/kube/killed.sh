@@ -114,6 +114,8 @@ reaches()
 	between
 	if has_died; then
 		more=yes
+		# shellcheck disable=SC2034 # done_testing asks for it
+		daemon_killed=yes
 		wait_daemon 2>/dev/null
 		start_daemon || bail "aischedd does not start again"
 		$again >/dev/null 2>&1
