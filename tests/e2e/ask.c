@@ -8,9 +8,9 @@
  *	ask --notified SOCKET
  *
  * Prints the answer, or "refused: TEXT" and exits with 1. --ops prints the name
- * of each request with the least role that may make it, --actions the names of
- * the actions of "control"; --notified listens on SOCKET in place of systemd
- *and prints a daemon's first notification.
+ * of each request with the least role that may make it, --actions those of the
+ * actions of "control". --notified listens on SOCKET in place of systemd and
+ * prints a daemon's first notification.
  */
 #include <err.h>
 #include <jansson.h>

@@ -8,12 +8,16 @@
  *				make all requests of the two tables, with the
  *				ids of a pending array, an ended array, a
  *				recurring job and a second pending array, which
- *				is split into many records; print the requests
- *for which a turn of the daemon's loop was too long bounds vain ID submit many
- *jobs that end when the job ID is cancelled, and cancel it; print the longest
- *turn if it was too long bounds beside		submit many jobs that all
- *differ, then make requests that the daemon must work on outside of its event
- *loop; print the longest turn if it was too long
+ *				is split into many records; print the
+ *				requests for which a turn of the daemon's loop
+ *				was too long
+ *	bounds vain ID		submit many jobs that end when the job ID is
+ *				cancelled, and cancel it; print the longest turn
+ *				if it was too long
+ *	bounds beside		submit many jobs that all differ, then make
+ *				requests that the daemon must work on outside of
+ *				its event loop; print the longest turn if it was
+ *				too long
  *
  * Requests of the daemon that a table lacks are printed, too.
  */

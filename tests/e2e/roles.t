@@ -133,8 +133,8 @@ update "queue":"led","priority":"999999" no/no/no no/no/yes yes/yes/yes
 update "queue":"led","nice":"-5" no/no/no no/no/yes yes/yes/yes
 END
 
-# What the table above lacks, the rest of this script or another one tries.
-# Those of `alone` act on no single job; security.t walks them by role.
+# Requests of `above` are tried elsewhere in this script. Those of `alone` act on
+# no single job; security.t walks them by role.
 above=" submit audit relay_input "
 alone=" ping queues nodes shares web session drain undrain queue reserve
  unreserve reservations reload status dump shutdown metrics crons cron_file

@@ -138,8 +138,8 @@ started=$(sed -n 's/^{"t":\([0-9]*\),"event":"start","job":"J".*/\1/p' "$dir/eve
 	[ "$started" -le $((7 * 86400 + 3600 + 11000)) ]
 result $? "a week is enough (started at ${started:-never})"
 
-# Some evictions are in vain: the victim starts again in the same second, or had
-# started in it. In these worlds 962 jobs are evicted, 105 and 61 of them in vain;
+# Some evictions gain nothing: the victim starts again in the same second, or had
+# started in it. In these worlds 962 jobs are evicted, 105 and 61 of them so;
 # the numbers are the same on each machine. Let them not grow.
 if ! grep -q __asan_init "$aisim"; then
 	sh "$top_srcdir/bench/evictions" 50 >"$dir/counts"
