@@ -32,6 +32,8 @@ struct forward {
 	char *job;
 	int64_t rank;
 	uint16_t local, port; /* local 0: any that is free */
+	const char *name; /* of the port, until the daemon says its number */
+	bool same;        /* local is the same as the job's port */
 	int listens[FAMILIES];
 	unsigned open;   /* connections, each of which is a process of ours */
 	bool over;       /* a connection found that the job has ended */
@@ -228,39 +230,52 @@ static void serve(struct forward *f)
 
 /* --- the command ---------------------------------------------------------- */
 
-/* Read [LOCAL:]PORT; nothing before the colon means any free port. */
+/* Read [LOCAL:]PORT or [LOCAL:]NAME; nothing before the colon means any free
+ * port. */
 static int read_ports(struct forward *f, const char *text, struct err *err)
 {
 	const char *colon = strchr(text, ':');
 	char *local = xstrndup(text, colon ? (size_t)(colon - text) : 0);
-	int64_t port, from = 0;
-	int rc = parse_int(colon ? colon + 1 : text, 1, UINT16_MAX, &port, err);
+	const char *of_job = colon ? colon + 1 : text;
+	int64_t port = 0, from = 0;
+	int rc = 0;
 
+	if (*of_job >= 'a' && *of_job <= 'z')
+		f->name = of_job;
+	else
+		rc = parse_int(of_job, 1, UINT16_MAX, &port, err);
 	if (rc == 0 && *local)
 		rc = parse_int(local, 1, UINT16_MAX, &from, err);
-	if (rc == 0) {
-		f->port = (uint16_t)port;
-		f->local = (uint16_t)(colon ? from : port);
-	}
+	f->port = (uint16_t)port;
+	f->local = (uint16_t)from;
+	f->same = !colon;
 	free(local);
 	return rc;
 }
 
 /* Ask the daemon whether this user may connect to the port, so that errors are
- * reported now, not when the first connection is made. */
+ * reported now, not when the first connection is made; and which port has the
+ * name. */
 static int check(struct forward *f, struct err *err)
 {
-	json_t *req = json_pack("{s:s, s:s, s:i}", "op", "forward", "id",
-	                        f->job, "port", f->port);
+	json_t *req = json_pack("{s:s, s:s, s:s*}", "op", "forward", "id",
+	                        f->job, "name", f->name);
 	json_t *answer = NULL;
 
-	if (req)
-		answer = ctl_call(f->ctl, req, NULL, NULL, err);
-	else
-		err_set(err, EINVAL, "'%s' is not UTF-8", f->job);
+	if (!req)
+		return err_set(err, EINVAL, "'%s' is not UTF-8",
+		               f->name ? f->name : f->job);
+	if (!f->name)
+		json_object_set_new(req, "port", json_integer(f->port));
+	answer = ctl_call(f->ctl, req, NULL, NULL, err);
 	json_decref(req);
+	if (!answer)
+		return -1;
+	f->port = (uint16_t)json_integer_value(json_object_get(answer, "port"));
 	json_decref(answer);
-	return answer ? 0 : -1;
+	if (f->same)
+		f->local = f->port;
+	return 0;
 }
 
 int run_forward(struct ctl *ctl, int argc, char **argv)

@@ -26,6 +26,7 @@ static const struct column job_columns[] = {
 	{ "class", "CLASS", .letter = 'q' },
 	{ "comment", "COMMENT", .letter = 'k' },
 	{ "labels", "LABELS", .letter = 0 },
+	{ "ports", "PORTS", .letter = 0 },
 	{ "mail_type", "MAIL_TYPE", .letter = 0 },
 	{ "mail_user", "MAIL_USER", .letter = 0 },
 	{ "state_letter", "ST", .letter = 't' },

@@ -62,7 +62,8 @@ static void hide_asked(struct replay *r, json_t *asked)
 		"comment",     "output",   "error",     "input",
 		"workdir",     "image",    "mount",     "args",
 		"submit_host", "kube_uid", "command",   "rlimits",
-		"mail_types",  "labels",   "mail_user", "kube_marks"
+		"mail_types",  "labels",   "mail_user", "kube_marks",
+		"ports"
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(gone); i++)

@@ -470,6 +470,24 @@ static void show_labels(const json_t *labels)
 	buf_free(&text);
 }
 
+/* Print name, address and port of each port; "-" if the job has no address
+ * now. */
+static void show_ports(const json_t *ports)
+{
+	const json_t *port;
+	size_t i;
+
+	json_array_foreach(ports, i, port) {
+		const char *name = show_text_of(port, "name");
+		const char *address = show_text_of(port, "address");
+		int64_t number;
+
+		if (name && show_int_of(port, "port", &number))
+			show_line(i ? "" : "ports", "%s %s %lld", name,
+			          address ? address : "-", (long long)number);
+	}
+}
+
 static void show_mail(const json_t *job)
 {
 	const char *types = show_text_of(job, "mail_type");
@@ -493,6 +511,7 @@ void show_owner(const json_t *job)
 		show_line("priority", "%lld", (long long)priority);
 	show_text(job, "comment", "comment");
 	show_labels(json_object_get(job, "labels"));
+	show_ports(json_object_get(job, "ports"));
 	show_mail(job);
 }
 

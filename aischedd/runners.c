@@ -241,6 +241,37 @@ static void warn_of_gone(const struct pool_runner *p)
 	}
 }
 
+/* --- addresses of ports --- */
+
+/* Remove the addresses of the job's ports everywhere except with the runner
+ * `but`, which may be NULL. */
+static void no_ports(struct daemon *d, uint64_t id, const struct runner *but)
+{
+	for (uint32_t i = 0; i < d->npools; i++) {
+		struct runner *r = d->pool[i].runner;
+
+		if (r && r != but && r->ops->no_ports)
+			r->ops->no_ports(r, id, NULL);
+	}
+}
+
+/* Remove an address that the runner has found after the start of the daemon,
+ * unless the job runs there or, as it waits, may run there again. */
+static void ports_found(const struct pool_runner *p, const struct run_event *ev)
+{
+	const struct job *job = state_job(p->daemon->state, ev->job);
+	bool here =
+	    job && job->place && daemon_runner_of(p->daemon, job) == p->runner;
+
+	if (job && job->ports && !job->place &&
+	    !job_state_is_final((enum job_state)job->state))
+		return;
+	p->runner->ops->no_ports(p->runner, ev->job,
+	                         here && job->ports ? job->space : NULL);
+}
+
+/* --- events --- */
+
 static void run_event(const struct run_event *ev, void *arg)
 {
 	struct pool_runner *p = arg;
@@ -280,6 +311,9 @@ static void run_event(const struct run_event *ev, void *arg)
 		break;
 	case RUN_TAKEN_BACK:
 		daemon_take_back(d, ev);
+		break;
+	case RUN_PORTS:
+		ports_found(p, ev);
 		break;
 	default:
 		job_event(d, ev);
@@ -321,6 +355,8 @@ static void do_run(struct daemon *d, struct job *job, bool resize)
 	         job->attempt, names[0], run.ntasks);
 	if (resize)
 		run.grace = evict_grace(d->state, job);
+	if (job->ports)
+		no_ports(d, job->id, runner);
 	if (resize)
 		runner->ops->resize(runner, &run);
 	else
@@ -353,6 +389,10 @@ void daemon_do_effect(struct daemon *d, const struct effect *e)
 	}
 	if (e->kind == EFFECT_ADD_NODE || e->kind == EFFECT_REMOVE_NODE) {
 		scaler_want(d->scaler, e->node, e->kind == EFFECT_ADD_NODE);
+		return;
+	}
+	if (e->kind == EFFECT_PORTS) {
+		no_ports(d, e->job, NULL);
 		return;
 	}
 	if (e->kind == EFFECT_ADOPT) {
@@ -398,6 +438,7 @@ void daemon_do_effect(struct daemon *d, const struct effect *e)
 		break;
 	case EFFECT_FORGET:
 	case EFFECT_ADOPT:
+	case EFFECT_PORTS:
 	case EFFECT_CRON:
 	case EFFECT_DRAIN:
 	case EFFECT_ADD_NODE:

@@ -222,6 +222,7 @@ static void act_on(struct sim *sim, const struct effect *effect)
 	case EFFECT_SIGNAL:
 	case EFFECT_FORGET:
 	case EFFECT_ADOPT:
+	case EFFECT_PORTS:
 	case EFFECT_CRON:
 	case EFFECT_DRAIN:
 	case EFFECT_ADD_NODE:

@@ -42,6 +42,7 @@
 	X(account, true, true)           \
 	X(comment, true, true)           \
 	X(labels, true, true)            \
+	X(ports, true, true)             \
 	X(mail_type, true, true)         \
 	X(mail_user, true, true)         \
 	X(cpu_seconds, true, true)       \

@@ -1,6 +1,9 @@
-/* jobid.c - parse the three forms of job ids */
+/* jobid.c - parse the three forms of job ids; name a job's objects */
 #include "libcommon/jobid.h"
 
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,4 +58,21 @@ int jobid_parse(struct jobid *ret, const char *s, struct err *err)
 		return err_wrap(err, "bad job id '%s'", s);
 	*ret = (struct jobid){ .job = (uint64_t)job, .tasks = tasks };
 	return 0;
+}
+
+enum { CLUSTER_IN_NAME = 20 };
+
+void jobid_object(char ret[JOBID_OBJECT_SIZE], const char *cluster,
+                  uint64_t job, const char *end)
+{
+	char part[CLUSTER_IN_NAME + 1];
+	size_t n = 0;
+
+	for (; cluster[n] && n < CLUSTER_IN_NAME; n++)
+		part[n] = isalnum((unsigned char)cluster[n])
+		              ? (char)tolower((unsigned char)cluster[n])
+		              : '-';
+	part[n] = '\0';
+	snprintf(ret, JOBID_OBJECT_SIZE, "aj-%s-%" PRIu64 "-%.10s", part, job,
+	         end);
 }

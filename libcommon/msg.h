@@ -49,7 +49,7 @@
  *                                                 relay (true): by the next
  *                                                 two, through the daemon
  * forward   id (of the caller's job; root: any),  port; by the next two, for
- *           port                                  each connection
+ *           port, or name (of a port, --port)     each connection
  * relay     id, task, tty, term (its TERM),       parts: a letter and bytes
  *           rows, columns; raw: words, each       (relay_msg.h); status, of
  *           ended by a zero byte; or port         the command; 0 of a

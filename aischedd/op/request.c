@@ -176,7 +176,7 @@ static const struct {
 	[OP_step] = { op_step, false, "id=t", false },
 	[OP_alloc] = { op_alloc, false, "id=t", false },
 	[OP_exec] = { op_exec, true, "id=t", false },
-	[OP_forward] = { op_forward, true, "id=t port=i", false },
+	[OP_forward] = { op_forward, true, "id=t port=i name=t", false },
 	[OP_relay] = { op_relay, true,
 	               "id=t task=i tty=b term=t rows=i columns=i port=i",
 	               false },

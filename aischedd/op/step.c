@@ -18,6 +18,7 @@
 #include "libcommon/jobid.h"
 #include "libcommon/mem.h"
 #include "libcommon/relay_msg.h"
+#include "libcommon/spec/ports.h"
 
 /* Accepts also the id of the record of one started task of an array, as the
  * processes of such a task know only this id. */
@@ -197,19 +198,37 @@ static int check_port(const struct daemon *d, const struct job *job,
 	               (unsigned long long)job->id);
 }
 
+/* Set *ret to the port of the job that has this name. */
+static int find_port(const struct job *job, const char *name, uint16_t *ret,
+                     struct err *err)
+{
+	struct spec spec;
+
+	spec_unpack(&spec, job->packed);
+	*ret = ports_find(spec.ports, name);
+	if (*ret)
+		return 0;
+	return err_set(err, ENOENT, "job %llu has no port '%.63s'; it has %s",
+	               (unsigned long long)job->id, name,
+	               spec.ports ? spec.ports : "none with a name");
+}
+
 int op_forward(struct daemon *d, struct ask *ask, const struct request_in *in,
                struct err *err)
 {
 	const char *text = json_string_value(json_object_get(in->body, "id"));
+	const char *name = json_string_value(json_object_get(in->body, "name"));
 	uint16_t port = relays_number(in, "port", UINT16_MAX);
 	const struct job *job;
 
-	if (!text || !port)
+	if (!text || !port == !name)
 		return err_set(err, EPROTO,
-		               "forward: id and port are expected");
+		               "forward: id and a port or its name are "
+		               "expected");
 	if (step_find(d, text, &job, err) < 0 ||
 	    reach(d, in->peer, &by_port, job, text, err) < 0 ||
-	    check_port(d, job, err) < 0)
+	    check_port(d, job, err) < 0 ||
+	    (name && find_port(job, name, &port, err) < 0))
 		return -1;
 	daemon_say(d, ask, json_pack("{s:i}", "port", port));
 	return 0;

@@ -15,6 +15,7 @@
 #include "libcommon/mail.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
+#include "libcommon/spec/ports.h"
 
 static void explain(struct row_view *v)
 {
@@ -315,6 +316,53 @@ static void j_labels(struct row_view *v)
 		buf_printf(v->out, "%s\"%.*s\":\"%.*s\"", any ? "," : "",
 		           (int)l.key_len, l.key, (int)l.value_len, l.value);
 	buf_addc(v->out, '}');
+}
+
+/* Append the host at which the job's ports can be reached: in a cluster the
+ * name of its Service, elsewhere its node. Nothing while the job has no
+ * nodes. */
+static void port_host(const struct row_view *v, struct buf *out)
+{
+	const struct conf *conf;
+
+	if (!v->state || !v->job->place)
+		return;
+	conf = state_conf(v->state);
+	if (!v->job->space) {
+		buf_puts(out, first_host(v));
+		return;
+	}
+	ports_service(conf->cluster, v->job->id, out);
+	buf_printf(out, ".%s.svc", v->job->space);
+}
+
+/* Write the ports: as JSON a list, in a column as --port has them. */
+static void j_ports(struct row_view *v)
+{
+	const char *at = v->spec.ports;
+	struct buf host = { 0 };
+	struct port p;
+	bool any = false;
+
+	if (!v->json) {
+		put_text(v, at);
+		return;
+	}
+	port_host(v, &host);
+	buf_addc(v->out, '[');
+	/* Names of ports have only characters that need no escapes. */
+	for (; ports_next(&at, &p); any = true) {
+		buf_printf(v->out,
+		           "%s{\"name\":\"%.*s\",\"address\":", any ? "," : "",
+		           (int)p.name_len, p.name);
+		if (host.len)
+			buf_json(v->out, host.data);
+		else
+			buf_puts(v->out, "null");
+		buf_printf(v->out, ",\"port\":%u}", (unsigned)p.number);
+	}
+	buf_addc(v->out, ']');
+	buf_free(&host);
 }
 
 static void j_mail_type(struct row_view *v)

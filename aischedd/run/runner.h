@@ -152,8 +152,11 @@ enum run_event_kind {
 	/* a Job that somebody made with kubectl should run, or was changed
 	 * while waiting */
 	RUN_ADOPT,
-	RUN_WITHDRAWN, /* the owner of an adopted Job deleted it */
-	RUN_TAKEN_BACK /* the owner of an adopted Job suspended it: requeue */
+	RUN_WITHDRAWN,  /* the owner of an adopted Job deleted it */
+	RUN_TAKEN_BACK, /* the owner of an adopted Job suspended it: requeue */
+	/* after the start of the daemon: there is an address for the ports of
+	 * this job; answered by no_ports() unless the job waits */
+	RUN_PORTS
 };
 
 /* A Job made with kubectl that should become a job of ours, or that was changed
@@ -440,6 +443,11 @@ struct runner_ops {
 	const struct runner_exec *exec;
 	/* Connects users to ports of jobs. NULL: this runner cannot. */
 	const struct runner_exec *forward;
+	/* Remove the address of the job's ports, which start() makes and which
+	 * remains after its attempts: the job has ended, or runs in another
+	 * pool. but: keep the address in this namespace; NULL: remove all.
+	 * NULL: this runner makes no addresses. */
+	void (*no_ports)(struct runner *r, uint64_t job, const char *but);
 	/* Append the record of the attempt's steps, which exists from the
 	 * attempt's start until forget(). NULL: this runner has no steps. */
 	void (*steps)(struct runner *r, uint64_t job, uint32_t attempt,

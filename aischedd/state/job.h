@@ -99,6 +99,7 @@ struct job {
 	bool reserved;  /* its request names a reservation */
 	bool claims;    /* it mounts volume claims */
 	bool affine;    /* it names jobs with --near or --apart */
+	bool ports;     /* it names ports with --port */
 	/* it was made as a Job in its cluster, not by aisub */
 	bool adopted;
 	bool preemptible; /* it may be evicted, as its class says */

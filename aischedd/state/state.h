@@ -60,6 +60,8 @@ enum effect_kind {
 	EFFECT_CRON,
 	/* tell the runner of an adopted job the job's state */
 	EFFECT_ADOPT,
+	/* tell all runners that a job with ports has ended */
+	EFFECT_PORTS,
 	EFFECT_DRAIN,    /* tell the runner whether a node is drained */
 	EFFECT_ADD_NODE, /* add a node of a template: cluster/scale.h */
 	EFFECT_REMOVE_NODE

@@ -108,7 +108,8 @@
 	I(tmp)                 /* MiB of disk on each node */                \
 	I(kill_on_invalid_dep) /* 1: end it if --dependency cannot be met */ \
 	I(no_idle_check)       /* 1: its GPUs may be idle, if the queue lets \
-	                        * jobs say so */
+	                        * jobs say so */                             \
+	S(ports)               /* see ports.h */
 
 struct spec {
 #define S(name) const char *name;

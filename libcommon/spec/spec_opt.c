@@ -25,6 +25,8 @@ const struct opt spec_opts[] = {
 	  spec_set_text, AT(spec.comment), false },
 	{ 0, "label", "KEY=VALUE,...", "what aiq -l finds it by",
 	  spec_set_labels, AT(spec.labels), false },
+	{ 0, "port", "NAME=PORT,...", "ports of the job with an address",
+	  spec_set_ports, AT(spec.ports), false },
 
 	{ 'n', "tasks", "N", "number of tasks, which start together (1)",
 	  spec_set_int, AT(spec.tasks), false },

@@ -63,6 +63,15 @@ static int check_restarts(const struct spec *spec, struct err *err)
 	return 0;
 }
 
+static int check_ports(const struct spec *spec, struct err *err)
+{
+	if (spec->ports && spec->array)
+		return err_set(err, EINVAL,
+		               "--port and --array: give only one; each task "
+		               "would have an address of its own");
+	return 0;
+}
+
 static int resolve_tasks(const struct spec *spec, struct request *req,
                          struct err *err)
 {
@@ -395,7 +404,7 @@ int spec_resolve(const struct spec *spec, int64_t default_mem_per_cpu_mib,
 	struct request req = { .cpus_milli = cpus_of(spec) };
 
 	if (spec_check(spec, err) < 0 || check_times(spec, err) < 0 ||
-	    check_restarts(spec, err) < 0 ||
+	    check_restarts(spec, err) < 0 || check_ports(spec, err) < 0 ||
 	    resolve_tasks(spec, &req, err) < 0 ||
 	    resolve_segment(spec, &req, err) < 0 ||
 	    resolve_spread(spec, &req, err) < 0 ||

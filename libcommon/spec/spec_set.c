@@ -1,6 +1,5 @@
 /* spec_set.c - set the fields of a request from options of aisub */
 #include "libcommon/spec/spec_set.h"
-#include "libcommon/labels.h"
 
 #include "libcommon/cron/cron_rule.h"
 #include "libcommon/cron/schedule.h"
@@ -12,9 +11,11 @@
 
 #include "libcommon/export.h"
 #include "libcommon/idset.h"
+#include "libcommon/labels.h"
 #include "libcommon/limits.h"
 #include "libcommon/mail.h"
 #include "libcommon/parse.h"
+#include "libcommon/spec/ports.h"
 #include "libcommon/spec/spec_opt.h"
 
 static const char **text_at(void *ctx, const struct opt *opt)
@@ -82,6 +83,21 @@ int spec_set_labels(void *ctx, const struct opt *opt, const char *value,
 	if (rc == 0)
 		*text_at(ctx, opt) = arena_strdup(submit->arena, text.data);
 	buf_free(&text);
+	return rc;
+}
+
+/* Ports of several --port options add up. */
+int spec_set_ports(void *ctx, const struct opt *opt, const char *value,
+                   struct err *err)
+{
+	struct submit *submit = ctx;
+	const char **ports = text_at(ctx, opt);
+	char *all = *ports ? xasprintf("%s,%s", *ports, value) : xstrdup(value);
+	int rc = ports_check(all, err);
+
+	if (rc == 0)
+		*ports = arena_strdup(submit->arena, all);
+	free(all);
 	return rc;
 }
 

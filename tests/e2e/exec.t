@@ -325,6 +325,22 @@ done
 ok "its end closes them" forward "$serving" "$p"
 ok "and there is room again" wait_for answers
 
+named=$(submit --port web=8888,board=6006 --wrap 'exec sleep 1000')
+ok "a job whose ports have names" wait_for is_state "$named" RUNNING
+like "shows where they are" "$(aiq "$named" | grep -A 1 '^  ports' | xargs)" \
+	"ports web [^ ]+ 8888 board [^ ]+ 6006"
+ok "one is forwarded by its name" forward "$named" board
+is "to its number" "$(cat "$dir/forward.out")" \
+	"127.0.0.1:$at is port 6006 of job $named"
+unforward
+fails "one that it has not is told" 1 \
+	"job $named has no port 'x'; it has web=8888,board=6006" \
+	aictl forward "$named" x
+fails "nor can they be changed" 1 "'port' cannot be changed" \
+	aictl update "$named" port=web=1
+aicancel "$named"
+
+ok "a port once more" forward "$serving" "$p"
 stop_daemon
 is "without the daemon nothing answers" "$(echo typed | call)" ""
 start_daemon || bail "aischedd does not start"

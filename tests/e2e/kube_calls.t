@@ -115,12 +115,28 @@ calls_are "that took a list of each kind, and four calls" <<-END
 	1 list pods
 	1 list resourceclaims
 	1 list resourceslices
+	1 list services
 	1 list storageclasses
 END
 ok "it ends" ends "$id"
 ok "and goes at once" goes_at_once
 calls_are "with two calls" <<-END
 	1 delete jobs
+	1 get pods/log
+END
+
+id=$(aisub --parsable --port web=80 --wrap true)
+ok "a job with a port runs" wait_for is_state "$id" RUNNING
+calls_are "that took one call more" <<-END
+	1 create jobs
+	1 create pods/binding
+	1 create secrets
+	1 create services
+END
+ok "it ends" ends "$id"
+calls_are "with one call more" <<-END
+	1 delete jobs
+	1 delete services
 	1 get pods/log
 END
 

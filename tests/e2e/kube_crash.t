@@ -27,11 +27,11 @@ start_daemon || bail "aischedd does not start"
 
 life()
 {
-	submit_armed -n 2 --wrap true
+	submit_armed -n 2 --port web=80 --wrap true
 	id=$new
 	reaches "a start" runs "$id" 2
 	ok "all is there once" wait_for objects_are \
-		"Job 1 Pod 2 Secret 1 Service 1 "
+		"Job 1 Pod 2 Secret 1 Service 2 "
 	armed aicancel "$id"
 	reaches "a stop" is_state "$id" CANCELLED
 	ok "nothing is left" wait_for nothing_is_left
@@ -64,19 +64,30 @@ each_call array
 
 # --- a preemption ------------------------------------------------------------
 
+# JOB: prints the uid and the address of the Service that leads to its ports
+service_of()
+{
+	$k get service "aj-test-$1-ports" \
+		-o "jsonpath={.metadata.uid} {.spec.clusterIP}"
+}
+
 preemption()
 {
-	id=$(aisub --parsable --gpus-per-task 8 --nodelist gpu-0 --wrap true)
+	id=$(aisub --parsable --gpus-per-task 8 --nodelist gpu-0 \
+		--port web=80 --wrap true)
 	wait_for runs "$id" 1
+	was=$(service_of "$id")
 	submit_armed --class interactive --gpus-per-task 8 \
 		--nodelist gpu-0 --wrap true
 	better=$new
 	reaches "a preemption" runs "$better" 1
 	is "the other waits" "$(fields "$id" state,preemptions)" "PENDING 1"
-	ok "without a trace" wait_for objects_are "Job 1 Pod 1 Secret 1 "
+	ok "with nothing but its address" wait_for objects_are \
+		"Job 1 Pod 1 Secret 1 Service 1 "
 	armed aicancel "$better"
 	reaches "a return" runs "$id" 1
 	is "was not lost" "$(fields "$id" restarts)" 0
+	is "has its address" "$(service_of "$id")" "$was"
 	aicancel "$id"
 	ok "nothing is left" wait_for nothing_is_left
 }

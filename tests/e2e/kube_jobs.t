@@ -185,6 +185,80 @@ ok "and they run again" wait_for so_many 4 RUNNING
 aicancel "$@"
 ok "nothing is left" wait_for nothing_is_left
 
+# --- ports with names --------------------------------------------------------
+
+# JOB: prints the uid and the address of the Service that leads to its ports
+service_of()
+{
+	$k get service "aj-test-$1-ports" \
+		-o "jsonpath={.metadata.uid} {.spec.clusterIP}"
+}
+
+# JOB [POD]: whether the Service leads to this pod, or to none
+leads_to()
+{
+	[ "$($k get endpointslices -o \
+		"jsonpath={.items[*].endpoints[?(@.conditions.ready==true)].targetRef.name}" \
+		-l "kubernetes.io/service-name=aj-test-$1-ports")" = "$2" ]
+}
+
+# JOB: prints its ports, as aiq shows them
+ports_of()
+{
+	aiq "$1" | grep -A 1 '^  ports' | xargs
+}
+
+id=$(aisub --parsable -n 2 --gpus-per-task 8 --nodelist 'gpu-[0-1]' \
+	--port web=8080 --port board=6006 --wrap true)
+ok "a job with ports runs" wait_for is_state "$id" RUNNING
+host=aj-test-$id-ports.$ns.svc
+is "its ports are shown" "$(ports_of "$id")" \
+	"ports web $host 8080 board $host 6006"
+is "and are in JSON" "$(aiq "$id" --json | jq -c '.jobs[0].ports[1]')" \
+	"{\"name\":\"board\",\"address\":\"$host\",\"port\":6006}"
+ok "a Service leads to its first pod" wait_for leads_to "$id" \
+	"$(pods "$id" | head -n 1)"
+was=$(service_of "$id")
+better=$(aisub --parsable --class interactive --gpus-per-task 8 \
+	--nodelist gpu-0 --wrap true)
+ok "it is preempted" wait_for is_state "$better" RUNNING
+ok "its Service leads nowhere" wait_for leads_to "$id" ""
+is "but stays" "$(service_of "$id")" "$was"
+is "its ports have no address now" "$(ports_of "$id")" \
+	"ports web - 8080 board - 6006"
+kill_daemon
+start_daemon || bail "aischedd does not start again"
+aicancel --wait "$better"
+ok "it comes back" wait_for is_state "$id" RUNNING
+ok "its Service leads there" wait_for leads_to "$id" \
+	"$(pods "$id" | head -n 1)"
+is "and is the same" "$(service_of "$id")" "$was"
+$k get service "aj-test-$id-ports" -o json | jq 'del(.metadata.uid,
+	.metadata.resourceVersion, .spec.clusterIP, .spec.clusterIPs)' \
+	>"$dir/service"
+aicancel --wait "$id"
+ok "it goes with the job" wait_for nothing_is_left
+
+kill_daemon
+$k create -f "$dir/service" >/dev/null
+start_daemon || bail "aischedd does not start again"
+ok "one that was left behind is found" wait_for nothing_is_left
+
+id=$(aisub --parsable --hold --port web=80 --wrap true)
+$k create service clusterip "aj-test-$id-ports" --tcp=80 >/dev/null
+aictl release "$id"
+is_taken()
+{
+	aiq "$id" | grep -q "Service 'aj-test-$id-ports' in namespace '$ns' exists and is not ours"
+}
+ok "a Service of others is told" wait_for is_taken
+aicancel --wait "$id"
+ok "nothing else is left" wait_for nothing_is_left
+# shellcheck disable=SC2086 # $k has several words
+ok "but that one" $k delete service "aj-test-$id-ports"
+fails "an array has no ports" 2 "--port and --array: give only one" \
+	aisub --array 1-2 --port web=80 --wrap true
+
 # --- an array ---------------------------------------------------------------
 
 # COUNT: whether COUNT tasks run

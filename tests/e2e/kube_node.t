@@ -515,9 +515,10 @@ cat >serve <<-'END'
 	mkdir /tmp/www && cd /tmp/www || exit
 	echo "rank $RANK, attempt ${AISCHED_RESTART_COUNT:-0}" >index
 	head -c 3000000 /dev/zero >much
+	httpd -p 8081 -h /tmp/www
 	exec httpd -f -p 127.0.0.1:8080 -h /tmp/www
 END
-job=$(sub -n 2 --requeue serve)
+job=$(sub -n 2 --requeue --port web=8080,open=8081 serve)
 wait_for is_state "$job" RUNNING || bail "no job runs"
 ok "a port of a job" forward "$job.1" 8080
 ok "answers" wait_for sends "rank 1, attempt 0"
@@ -538,8 +539,21 @@ is "does not answer" "$(get index)" ""
 ok "and aictl tells why" wait_for told \
 	"no process of the job listens at port 81"
 unforward
-ok "the port of the first rank" forward "$job" 8080
+ok "the port of the first rank, by its name" forward "$job" web
 ok "is another" wait_for sends "rank 0, attempt 1"
+
+# TEXT: whether the pod and port to which the Service leads send TEXT to
+# another pod. This node has no kube-proxy, so the test looks up the pod's
+# address itself.
+service_sends()
+{
+	slice="{.items[0].endpoints[0].addresses[0]}:{.items[0].ports[?(@.name=='open')].port}"
+	to=$(kube --namespace "$ns" get endpointslices -o "jsonpath=$slice" \
+		-l "kubernetes.io/service-name=aj-test-$job-ports") &&
+		aictl exec "$job.1" sh -c "printf 'GET /index HTTP/1.0\r\n\r\n' |
+			nc -w 5 ${to%:*} ${to#*:}" 2>/dev/null | grep -qxF "$1"
+}
+ok "the Service leads there, too" wait_for service_sends "rank 0, attempt 1"
 if is_root; then
 	fails "another's is not forwarded" 1 \
 		"job $job is not yours: its ports are for its owner and root" \

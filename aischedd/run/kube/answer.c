@@ -70,10 +70,9 @@ static void have_job(struct kube_attempt *a, json_t *obj)
 	a->make.job = NULL;
 }
 
-/* Handle the answer to a POST of *obj. An object that exists already was made
- * by an earlier call: no other job or attempt makes objects of this name. */
-static void on_object(struct kube_attempt *a, json_t **obj,
-                      const struct err *err)
+/* No other job or attempt makes objects of this name. */
+void kube_answer_object(struct kube_attempt *a, json_t **obj,
+                        const struct err *err)
 {
 	if (!err || err->code == EEXIST) {
 		json_decref(*obj);
@@ -115,14 +114,14 @@ static void on_secret(struct kube_attempt *a, struct kube_task *task,
                       const struct kube_answer *answer)
 {
 	(void)task;
-	on_object(a, &a->make.secret, answer->err);
+	kube_answer_object(a, &a->make.secret, answer->err);
 }
 
 static void on_service(struct kube_attempt *a, struct kube_task *task,
                        const struct kube_answer *answer)
 {
 	(void)task;
-	on_object(a, &a->make.service, answer->err);
+	kube_answer_object(a, &a->make.service, answer->err);
 }
 
 static void on_indexes(struct kube_attempt *a, struct kube_task *task,

@@ -18,4 +18,9 @@ struct kube_task;
 void kube_answer_take(struct kube_attempt *a, enum kube_ask_kind kind,
                       struct kube_task *task, const struct kube_answer *answer);
 
+/* Apply the answer to a POST of *obj. If the object exists already, it was made
+ * by an earlier call. Then frees *obj and sets it to NULL. */
+void kube_answer_object(struct kube_attempt *a, json_t **obj,
+                        const struct err *err);
+
 #endif

@@ -10,6 +10,7 @@
 #include "aischedd/run/kube/jobs.h"
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/shared.h"
+#include "aischedd/run/kube/space/ports.h"
 #include "aischedd/run/kube/why.h"
 #include "libcommon/buf.h"
 #include "libcommon/clock.h"
@@ -45,6 +46,14 @@ static const struct call_form {
 	                  true },
 	[ASK_SERVICE] = { KUBE_POST, KUBE_START, "/api/v1", "/services", "",
 	                  false },
+	[ASK_PORTS] = { KUBE_POST, KUBE_START, "/api/v1", "/services", "",
+	                false },
+	[ASK_PORTS_LOOK] = { KUBE_GET, KUBE_START, "/api/v1", "/services", "",
+	                     true },
+	[ASK_PORTS_LIST] = { KUBE_GET, KUBE_CLEAN, "/api/v1", "/services", "",
+	                     false },
+	[ASK_UNPORTS] = { KUBE_DELETE, KUBE_CLEAN, "/api/v1", "/services", "",
+	                  true },
 	[ASK_INDEXES] = { KUBE_MERGE, KUBE_START, "/apis/batch/v1", "/jobs", "",
 	                  true },
 	[ASK_CLAIM] = { KUBE_MERGE, KUBE_START, "/api/v1",
@@ -71,6 +80,9 @@ static const struct call_form {
 };
 
 static const struct kube_owner nobody;
+
+/* how many Services are in a page of their list */
+#define PORTS_PAGE "500"
 
 static struct kube_task *task_of(struct kube *kube, const char *uid)
 {
@@ -102,7 +114,8 @@ static void mind(struct kube_ask *ask, const struct kube_answer *answer)
 	struct kube_refused *refusal = &ask->space->refused[ask->kind];
 	bool missing = answer->code == 404 && ask->kind == ASK_JOB;
 
-	if (!answer->code)
+	/* a missing right to list Services is told to the jobs that need it */
+	if (!answer->code || ask->kind == ASK_PORTS_LIST)
 		return;
 	if (answer->code != 403 && !missing) {
 		refusal->err.code = 0;
@@ -124,12 +137,22 @@ static void on_shared(struct kube_ask *ask, const struct kube_answer *answer)
 		kube_shared_made(shared, answer->err);
 }
 
+static bool is_of_ports(enum kube_ask_kind kind)
+{
+	return kind == ASK_PORTS || kind == ASK_PORTS_LOOK ||
+	       kind == ASK_UNPORTS;
+}
+
 static void on_answer(const struct kube_answer *answer, void *arg)
 {
 	struct kube_ask *ask = arg;
 	struct kube_attempt *a = kube_attempt_find(ask->kube, &ask->owner);
 
 	mind(ask, answer);
+	if (ask->kind == ASK_PORTS_LIST)
+		kube_ports_listed(ask->space, answer);
+	else if (is_of_ports(ask->kind))
+		kube_ports_answered(ask->space, ask->of, a, ask->kind, answer);
 	if (ask->kind == ASK_REMOVE)
 		on_removed(ask, answer);
 	else if (ask->kind == ASK_WHY)
@@ -140,6 +163,19 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 	if (ask->kind == ASK_UNSHARE || (ask->kind == ASK_SECRET && ask->of))
 		on_shared(ask, answer);
 	ask_free(ask);
+}
+
+static void put_list_query(struct buf *path, const struct kube *kube,
+                           const char *page)
+{
+	char *labels = xasprintf("%s=%s,%s", KUBE_LABEL_CLUSTER,
+	                         kube->home.cluster, KUBE_LABEL_PORTS);
+
+	kube_path_query(path, "labelSelector", labels);
+	kube_path_query(path, "limit", PORTS_PAGE);
+	if (page)
+		kube_path_query(path, "continue", page);
+	free(labels);
 }
 
 /* Make a call about an object. It is sent only while this daemon holds the
@@ -168,6 +204,8 @@ static void ask(struct kube_space *space, enum kube_ask_kind kind,
 	if (kind == ASK_WHY)
 		kube_path_query(&path, "fieldSelector",
 		                "type=Warning,reason=FailedCreate");
+	if (kind == ASK_PORTS_LIST)
+		put_list_query(&path, kube, name);
 	kube_lease_send(kube->lease, &path, body,
 	                &(struct kube_request){ .method = call->method,
 	                                        .rank = call->rank,
@@ -235,6 +273,20 @@ void kube_ask_shared(struct kube_shared *shared, struct kube_attempt *a)
 	a->calls.open[ASK_SECRET]++;
 	ask(shared->space, ASK_SECRET, &a->id, NULL, shared->name,
 	    json_incref(a->make.secret));
+}
+
+void kube_ask_ports(struct kube_ports *p, struct kube_attempt *a,
+                    enum kube_ask_kind kind, json_t *body)
+{
+	p->asking = true;
+	if (a)
+		a->calls.open[kind]++;
+	ask(p->space, kind, a ? &a->id : &nobody, p->name, p->name, body);
+}
+
+void kube_ask_ports_list(struct kube_space *space, const char *page)
+{
+	ask(space, ASK_PORTS_LIST, &nobody, page, NULL, NULL);
 }
 
 void kube_ask_free_all(struct kube *kube)

@@ -14,6 +14,7 @@
 struct kube;
 struct kube_attempt;
 struct kube_job;
+struct kube_ports;
 struct kube_shared;
 struct kube_space;
 struct kube_task;
@@ -24,6 +25,10 @@ enum kube_ask_kind {
 	ASK_SECRET,
 	ASK_UNSHARE, /* delete a shared Secret */
 	ASK_SERVICE,
+	ASK_PORTS,      /* make the Service that leads to the job's ports */
+	ASK_PORTS_LOOK, /* read that Service */
+	ASK_PORTS_LIST, /* list these Services of a namespace */
+	ASK_UNPORTS,    /* delete that Service */
 	ASK_INDEXES,    /* set how many indexes the Job has */
 	ASK_CLAIM,      /* set the node for which a claim's volume is made */
 	ASK_GRANT,      /* make a ResourceClaim */
@@ -88,6 +93,14 @@ void kube_ask_remove(struct kube_job *job);
 /* Make the shared Secret from a->make.secret; if a is NULL, delete the
  * Secret. */
 void kube_ask_shared(struct kube_shared *shared, struct kube_attempt *a);
+
+/* Make a call about the Service that leads to a job's ports; takes the body. a:
+ * the attempt that waits for the answer, or NULL. */
+void kube_ask_ports(struct kube_ports *p, struct kube_attempt *a,
+                    enum kube_ask_kind kind, json_t *body);
+
+/* List these Services of a namespace, from this page on; NULL: the first. */
+void kube_ask_ports_list(struct kube_space *space, const char *page);
 
 /* Read the Events that say why Jobs of a namespace have no pods. */
 void kube_ask_why(struct kube_space *space);

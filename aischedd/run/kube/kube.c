@@ -23,6 +23,7 @@
 #include "aischedd/run/kube/pods.h"
 #include "aischedd/run/kube/recover.h"
 #include "aischedd/run/kube/shared.h"
+#include "aischedd/run/kube/space/ports.h"
 #include "aischedd/run/kube/space/space.h"
 #include "aischedd/run/kube/trouble.h"
 #include "aischedd/run/kube/version.h"
@@ -248,6 +249,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	kube_trouble_tell_lacks(kube);
 	kube_space_step(kube);
 	kube_recover_try(kube);
+	kube_ports_step(kube);
 }
 
 static void on_lease(void *arg)
@@ -310,6 +312,7 @@ static void runner_free(struct runner *r)
 	event_free(kube->tick);
 	event_free(kube->soon);
 	kube_ask_free_all(kube);
+	kube_ports_free(kube);
 	kube_use_free(kube);
 	kube_pods_free(kube);
 	kube_jobs_free(kube);
@@ -386,6 +389,7 @@ static const struct runner_ops kube_ops = {
 	.resize = kube_life_resize,
 	.forget = kube_life_forget,
 	.recover = kube_recover,
+	.no_ports = kube_ports_none,
 	.adopt = kube_adopt_told,
 	.explain = kube_adopt_explain,
 	.drain = kube_drain,

@@ -73,6 +73,7 @@ struct kube {
 	struct kube_devices devices;
 	struct map jobs;                    /* by kube_space_key() */
 	struct map shared;                  /* by kube_space_key() */
+	struct map ports;                   /* by kube_space_key() */
 	struct map attempts;                /* by kube_attempt_key() */
 	TAILQ_HEAD(, kube_attempt) touched; /* see kube_attempt_touch() */
 	struct kube_asks asks;

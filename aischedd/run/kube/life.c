@@ -13,6 +13,7 @@
 #include "aischedd/run/kube/object/job.h"
 #include "aischedd/run/kube/object/secret.h"
 #include "aischedd/run/kube/shared.h"
+#include "aischedd/run/kube/space/ports.h"
 #include "aischedd/run/kube/why.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
@@ -277,6 +278,7 @@ static void order(struct kube_attempt *a, const struct run_job *job)
 		    a->space,
 		    kube_text_at(json_object_get(a->make.secret, "metadata"),
 		                 "name"));
+	kube_ports_order(a, job);
 	if (kube_give_order(a) && !a->uid)
 		make_job(a, job);
 	if (!a->uid)

@@ -8,6 +8,7 @@
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/object/volume.h"
 #include "aischedd/run/kube/shared.h"
+#include "aischedd/run/kube/space/ports.h"
 #include "libcommon/mem.h"
 
 void kube_make_objects(struct kube_attempt *a)
@@ -23,6 +24,7 @@ void kube_make_objects(struct kube_attempt *a)
 		kube_object_own(a->make.secret, a->name, a->uid);
 		kube_ask_job(a, ASK_SECRET, json_incref(a->make.secret));
 	}
+	kube_ports_make(a);
 	if (a->slots.indexes > a->slots.have && !a->calls.open[ASK_INDEXES])
 		kube_ask_job(a, ASK_INDEXES,
 		             kube_object_indexes(a->uid, a->slots.indexes));
@@ -85,7 +87,7 @@ void kube_make_bindings(struct kube_attempt *a)
 {
 	const char *namespace = a->space->name;
 
-	if (!a->uid || a->make.secret)
+	if (!a->uid || a->make.secret || a->make.ports)
 		return;
 	if (!kube_make_is_done(a) || !volumes_are_ready(a) ||
 	    !kube_give_step(a))
@@ -106,7 +108,8 @@ void kube_make_bindings(struct kube_attempt *a)
 
 void kube_make_drop(struct kube_attempt *a)
 {
-	json_t **objs[] = { &a->make.job, &a->make.secret, &a->make.service };
+	json_t **objs[] = { &a->make.job, &a->make.secret, &a->make.service,
+		            &a->make.ports };
 
 	for (size_t i = 0; i < ARRAY_SIZE(objs); i++) {
 		json_decref(*objs[i]);

@@ -9,6 +9,7 @@
 #include "aischedd/run/kube/jobs.h"
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/shared.h"
+#include "aischedd/run/kube/space/ports.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
@@ -311,6 +312,7 @@ void kube_recover_try(struct kube *kube)
 	kube->fn(&(struct run_event){ .kind = RUN_SYNCED }, kube->arg);
 	kube_recover_sweep(kube);
 	kube_shared_recall(kube);
+	kube_ports_step(kube);
 	kube_adopt_step_all(kube);
 }
 

@@ -109,6 +109,9 @@ void job_end(struct state *state, struct job *job, enum job_state to,
 	names_tell(state, job->name_key, now);
 	if (job->adopted)
 		adopt_tell(state, job);
+	if (job->ports)
+		state_effect(state, (struct effect){ .kind = EFFECT_PORTS,
+		                                     .job = job->id });
 }
 
 /* Whether the job is requeued after it has failed. node: it failed because its

@@ -124,7 +124,8 @@ static const struct opt *find_option(const struct job *job, const char *field,
 		return NULL;
 	}
 	/* Refuse options of aisub that are not part of the request. */
-	if (opt->offset >= sizeof(struct spec) || is_option(opt, "array")) {
+	if (opt->offset >= sizeof(struct spec) || is_option(opt, "array") ||
+	    is_option(opt, "port")) {
 		err_set(err, EINVAL, "'%s' cannot be changed", field);
 		return NULL;
 	}

@@ -102,6 +102,7 @@ enum effect_on {
 #define OTHER_kill_on_invalid_dep ALIKE, "1"
 #define OTHER_no_idle_check   ALIKE, "1"
 #define OTHER_kube_marks      ALIKE, "other"
+#define OTHER_ports           ALIKE, "other=1"
 
 static const struct {
 	enum effect_on effect;

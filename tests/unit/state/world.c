@@ -346,12 +346,12 @@ const char *world_jobs(struct world *w)
 const char *world_effects(struct world *w)
 {
 	static const char *const names[] = {
-		[EFFECT_START] = "start",        [EFFECT_STOP] = "stop",
-		[EFFECT_SIGNAL] = "signal",      [EFFECT_SUSPEND] = "suspend",
-		[EFFECT_RESUME] = "continue",    [EFFECT_RESIZE] = "resize",
-		[EFFECT_FORGET] = "forget",      [EFFECT_ADOPT] = "adopt",
-		[EFFECT_DRAIN] = "drain",        [EFFECT_ADD_NODE] = "add",
-		[EFFECT_REMOVE_NODE] = "remove",
+		[EFFECT_START] = "start",     [EFFECT_STOP] = "stop",
+		[EFFECT_SIGNAL] = "signal",   [EFFECT_SUSPEND] = "suspend",
+		[EFFECT_RESUME] = "continue", [EFFECT_RESIZE] = "resize",
+		[EFFECT_FORGET] = "forget",   [EFFECT_ADOPT] = "adopt",
+		[EFFECT_PORTS] = "ports",     [EFFECT_DRAIN] = "drain",
+		[EFFECT_ADD_NODE] = "add",    [EFFECT_REMOVE_NODE] = "remove",
 	};
 	const struct effect *effect;
 	const struct job *job;

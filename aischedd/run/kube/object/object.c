@@ -10,24 +10,17 @@
 
 #include "aischedd/run/kube/client/json.h"
 #include "libcommon/buf.h"
-
-enum { CLUSTER_IN_NAME = 20 };
+#include "libcommon/spec/ports.h"
 
 /* --- names and labels --- */
 
 void kube_object_name(char ret[KUBE_NAME_SIZE], const char *cluster,
                       uint64_t job, uint32_t attempt)
 {
-	char part[CLUSTER_IN_NAME + 1];
-	size_t n = 0;
+	char end[12];
 
-	for (; cluster[n] && n < CLUSTER_IN_NAME; n++)
-		part[n] = isalnum((unsigned char)cluster[n])
-		              ? (char)tolower((unsigned char)cluster[n])
-		              : '-';
-	part[n] = '\0';
-	snprintf(ret, KUBE_NAME_SIZE, "aj-%s-%" PRIu64 "-%" PRIu32, part, job,
-	         attempt);
+	snprintf(end, sizeof(end), "%" PRIu32, attempt);
+	jobid_object(ret, cluster, job, end);
 }
 
 void kube_object_number(json_t *obj, const char *key, uint64_t n)
@@ -151,6 +144,47 @@ json_t *kube_object_service(const struct kube_home *home,
 	                              "None", "publishNotReadyAddresses", true,
 	                              "selector",
 	                              "batch.kubernetes.io/job-name", name));
+	return obj;
+}
+
+static json_t *port_list(const char *at)
+{
+	json_t *list = json_array();
+	struct port p;
+
+	while (ports_next(&at, &p))
+		json_array_append_new(
+		    list,
+		    json_pack("{s:s%, s:i, s:i, s:s}", "name", p.name,
+		              p.name_len, "port", (int)p.number, "targetPort",
+		              (int)p.number, "protocol", "TCP"));
+	return list;
+}
+
+json_t *kube_object_ports(const struct kube_home *home,
+                          const struct run_job *job)
+{
+	struct run_job all = *job;
+	struct buf name = { 0 };
+	json_t *obj, *meta, *pods = json_object();
+
+	all.attempt = 0;
+	obj = kube_object_new(home, &all, "v1", "Service");
+	meta = json_object_get(obj, "metadata");
+	ports_service(home->cluster, job->job, &name);
+	json_object_set_new(meta, "name", json_string(name.data));
+	buf_free(&name);
+	json_object_set_new(json_object_get(meta, "labels"), KUBE_LABEL_PORTS,
+	                    json_string(""));
+	kube_object_number(pods, KUBE_LABEL_JOB, job->job);
+	json_object_set_new(pods, KUBE_LABEL_CLUSTER,
+	                    json_string(home->cluster));
+	json_object_set_new(pods, "batch.kubernetes.io/job-completion-index",
+	                    json_string("0"));
+	json_object_set_new(obj, "spec",
+	                    json_pack("{s:s, s:o, s:o}", "type", "ClusterIP",
+	                              "ports", port_list(job->spec->ports),
+	                              "selector", pods));
 	return obj;
 }
 

@@ -17,10 +17,13 @@
 #include "aischedd/run/runner.h"
 #include "libcommon/conf/conf.h"
 #include "libcommon/err.h"
+#include "libcommon/jobid.h"
 
 #define KUBE_LABEL_JOB     "aisched.io/job-id"
 #define KUBE_LABEL_QUEUE   "aisched.io/queue"
 #define KUBE_LABEL_CLUSTER "aisched.io/cluster"
+/* of a Service that leads to the ports of a job */
+#define KUBE_LABEL_PORTS "aisched.io/ports"
 /* prefix of the labels of --label */
 #define KUBE_LABEL_USER   "label.aisched.io/"
 #define KUBE_NOTE_ATTEMPT "aisched.io/attempt"
@@ -44,12 +47,11 @@
  * does not count. */
 #define KUBE_LEAVE_SHRINK "shrink"
 
+/* Size of the name of an attempt's objects. */
+enum { KUBE_NAME_SIZE = JOBID_OBJECT_SIZE };
+
 /* The folder in which a container has the Secret. */
 #define KUBE_JOB_DIR "/aisched/job"
-
-/* Size of the name of a Job, with its zero byte. The API allows longer names,
- * but the Job controller makes host names of pods from them: "NAME-INDEX". */
-enum { KUBE_NAME_SIZE = 64 };
 
 /* The pool and daemon for which objects are made; borrowed. */
 struct kube_home {
@@ -114,6 +116,11 @@ static inline bool kube_object_is_gang(const struct run_job *job)
 
 json_t *kube_object_service(const struct kube_home *home,
                             const struct run_job *job);
+
+/* Returns the Service that leads to the ports of --port, at the first task of
+ * each attempt. It has attempt 0, as it belongs to none. */
+json_t *kube_object_ports(const struct kube_home *home,
+                          const struct run_job *job);
 
 /* --- patches --- */
 

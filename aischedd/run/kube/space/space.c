@@ -206,6 +206,8 @@ static bool is_used(const struct kube_space *space)
 	const struct kube_task *task;
 	size_t at = 0;
 
+	if (kube_ports_used(space))
+		return true;
 	while ((job = map_each(&kube->jobs, &at)))
 		if (job->space == space)
 			return true;

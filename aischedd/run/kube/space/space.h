@@ -20,6 +20,7 @@
 #include "aischedd/run/kube/ask.h"
 #include "aischedd/run/kube/client/watch.h"
 #include "aischedd/run/kube/object/object.h"
+#include "aischedd/run/kube/space/ports.h"
 #include "libcommon/err.h"
 
 struct kube;
@@ -53,6 +54,7 @@ struct kube_space {
 	struct kube_sight sight; /* SEE_JOBS and SEE_CLAIMS */
 	struct kube_refused refused[ASK_KINDS];
 	int64_t why_ms; /* why.c: when Events may be read again */
+	struct kube_ports_list ports;
 	/* claim/claims.c */
 	bool listed; /* the daemon was told that it knows all claims */
 	struct err claims_why; /* why claims cannot be watched, as the daemon

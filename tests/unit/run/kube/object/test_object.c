@@ -100,6 +100,27 @@ START_TEST(says_whose_it_is)
 }
 END_TEST
 
+START_TEST(a_service_leads_to_its_ports)
+{
+	struct kube_owner owner;
+	json_t *obj, *port;
+
+	spec.ports = "web=80,board=6006";
+	obj = kube_object_ports(&home, &job);
+	ck_assert_str_eq(at(obj, "metadata.name"), "aj-my-cluster-17-ports");
+	ck_assert(kube_object_is_ours(obj, &home, &owner));
+	ck_assert_uint_eq(owner.job, 17);
+	ck_assert_uint_eq(owner.attempt, 0);
+	port = json_array_get(
+	    json_object_get(json_object_get(obj, "spec"), "ports"), 1);
+	ck_assert_str_eq(json_string_value(json_object_get(port, "name")),
+	                 "board");
+	ck_assert_int_eq(json_integer_value(json_object_get(port, "port")),
+	                 6006);
+	json_decref(obj);
+}
+END_TEST
+
 /* Only the Job controller can replace a failed pod, so a job that requests this
  * gets a backoffLimit. */
 START_TEST(pods_that_fail_are_replaced_if_it_asks)
@@ -808,6 +829,7 @@ SUITE(kube_object)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, names_are_those_of_hosts);
 	tcase_add_test(tc, says_whose_it_is);
+	tcase_add_test(tc, a_service_leads_to_its_ports);
 	tcase_add_test(tc, pods_that_fail_are_replaced_if_it_asks);
 	tcase_add_test(tc, pods_that_are_lost_are_no_failures);
 	tcase_add_test(tc, silent_nodes_are_given_up_by_us_first);
