@@ -42,14 +42,19 @@ void life_effect_stop(struct state *state, const struct job *job)
 	                                        : job->grace);
 }
 
-static void complete(struct state *state, struct job *job, enum cause cause)
+static void complete(struct state *state, struct job *job, enum cause cause,
+                     int64_t now)
 {
+	bool frozen = job->state == JOB_SUSPENDED;
+
 	job->cause = (uint8_t)cause;
 	job->evict = EVICT_NONE;
 	job->evict_by = 0;
 	job->wants_resume = false;
 	claim_drop(state, job);
 	state_set(state, job, JOB_COMPLETING);
+	if (frozen)
+		usage_charge(state, job, now); /* it uses its CPUs again */
 	life_effect_stop(state, job);
 }
 
@@ -58,7 +63,7 @@ int life_cancel(struct state *state, struct job *job, const struct event_in *ev,
 {
 	(void)ev;
 	(void)err;
-	complete(state, job, CAUSE_CANCEL);
+	complete(state, job, CAUSE_CANCEL, ev->now);
 	return 0;
 }
 
@@ -100,7 +105,7 @@ int life_time_limit(struct state *state, struct job *job,
 {
 	(void)ev;
 	(void)err;
-	complete(state, job, CAUSE_TIME_LIMIT);
+	complete(state, job, CAUSE_TIME_LIMIT, ev->now);
 	return 0;
 }
 
@@ -109,7 +114,7 @@ int life_deadline(struct state *state, struct job *job,
 {
 	(void)ev;
 	(void)err;
-	complete(state, job, CAUSE_DEADLINE);
+	complete(state, job, CAUSE_DEADLINE, ev->now);
 	return 0;
 }
 
@@ -158,7 +163,7 @@ int life_used(struct state *state, struct job *job, const struct event_in *ev,
 		return 0;
 	letter_idle(state, job, ev->now);
 	if (q->idle_gpu_action == IDLE_CANCEL)
-		complete(state, job, CAUSE_IDLE);
+		complete(state, job, CAUSE_IDLE, ev->now);
 	return 0;
 }
 
@@ -183,7 +188,8 @@ int life_requeue(struct state *state, struct job *job,
 		               (unsigned long long)job->id);
 	if (ev->hold && job->hold != HOLD_ADMIN)
 		job->hold = ev->by_operator ? HOLD_ADMIN : HOLD_USER;
-	complete(state, job, ev->by_other ? CAUSE_RECALL : CAUSE_REQUEUE);
+	complete(state, job, ev->by_other ? CAUSE_RECALL : CAUSE_REQUEUE,
+	         ev->now);
 	return 0;
 }
 
@@ -194,7 +200,7 @@ int life_preempt(struct state *state, struct job *job,
 	/* A job that ends when it is evicted cannot wait held. */
 	if (job->on_preempt == PREEMPT_CANCEL)
 		job->hold = HOLD_NONE;
-	complete(state, job, CAUSE_PREEMPT);
+	complete(state, job, CAUSE_PREEMPT, ev->now);
 	evict_note(state, job, ev, true);
 	evict_watch(state, job, ev->now);
 	return 0;
@@ -235,7 +241,7 @@ int life_suspend(struct state *state, struct job *job,
 	(void)err;
 	if (!job_can_freeze(state, job)) {
 		job->hold = ev->by_operator ? HOLD_ADMIN : HOLD_USER;
-		complete(state, job, CAUSE_PREEMPT);
+		complete(state, job, CAUSE_PREEMPT, ev->now);
 		return 0;
 	}
 	claim_drop(state, job);

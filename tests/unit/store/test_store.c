@@ -1767,6 +1767,21 @@ START_TEST(a_requeue_by_an_operator_loses_gpu_time)
 }
 END_TEST
 
+/* While a suspended job is being stopped, it has its CPUs again. */
+START_TEST(a_suspended_job_that_is_stopped_holds_cpus)
+{
+	struct disk d;
+
+	disk_init(&d);
+	PLAY(&d, "submit cpus-per-task=2", "run", "+10", "suspend", "+7",
+	     "cancel", "+5", "end 1 0");
+	save(&d);
+	ck_assert_str_eq(rows(&d, "SELECT ran_ms, held_cpu_ms FROM attempt"),
+	                 "10000 30000\n");
+	disk_fini(&d);
+}
+END_TEST
+
 /* Durations are exact to the millisecond, so that short jobs add up. */
 START_TEST(short_jobs_are_not_noise)
 {
@@ -2230,6 +2245,7 @@ SUITE(store)
 	tcase_add_test(tc, the_use_of_gpus_is_kept);
 	tcase_add_test(tc, a_ledger_with_a_bad_end_is_refused);
 	tcase_add_test(tc, an_elastic_job_held_what_it_had);
+	tcase_add_test(tc, a_suspended_job_that_is_stopped_holds_cpus);
 	tcase_add_test(tc, short_jobs_are_not_noise);
 	tcase_add_test(tc, a_requeue_by_an_operator_loses_gpu_time);
 	tcase_add_test(tc, attempts_go_with_their_jobs);
