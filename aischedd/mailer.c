@@ -490,7 +490,9 @@ void mailer_free(struct mailer *m)
 		if (!s->letter.id)
 			continue;
 		kill_group(s);
-		waitpid(s->pid, NULL, 0);
+		/* Do not wait: on a disk whose server does not answer, the
+		 * command may not die. */
+		waitpid(s->pid, NULL, WNOHANG);
 		sending_fini(s);
 	}
 	while ((b = map_each(&m->budgets, &at)))

@@ -246,6 +246,17 @@ start_daemon
 ok "then the mail is sent" wait_for got 1 "Job_id=$id Name=later Ended"
 ok "and is no longer kept" wait_for '[ "$(sql "SELECT count(*) FROM outbox")" = 0 ]'
 
+echo fail >"$dir/mode"
+id=$(submit -J old --mail-type=END --wrap true)
+wait_for grep -q "mail fail event=$id.1.END" "$log"
+stop_daemon
+sql "UPDATE outbox SET made = made - 86401, due = 0"
+start_daemon
+ok "after a day a mail is given up" wait_for grep -q \
+	"mail drop event=$id.1.END.* ('no route'); it was tried for a day" "$log"
+ok "and counted as dropped" wait_for '[ "$(counted)" = "0 0 1 1" ]'
+is "and is no longer kept" "$(sql "SELECT count(*) FROM outbox")" 0
+
 echo hang >"$dir/mode"
 id=$(submit -J killed --mail-type=END --wrap true)
 wait_for [ -s "$dir/hung" ]
@@ -265,6 +276,30 @@ id=$(submit -J hangs --mail-type=END --wrap true)
 ok "after 30 s it is killed" wait_for \
 	"grep -q \"mail fail event=$id.1.END.*did not end within 30 s\" '$log'"
 echo good >"$dir/mode"
+
+# A file system whose server never answers. The kernel ends all calls when the
+# descriptor is closed.
+if is_root && (: <>/dev/fuse) 2>/dev/null && mkdir "$dir/dead" &&
+	exec 9<>/dev/fuse && mount -i -t fuse dead "$dir/dead" \
+	-o fd=9,rootmode=40000,user_id=0,group_id=0; then
+	trap 'exec 9>&-; umount -l "$dir/dead" 2>/dev/null; clean_up' EXIT
+	configure "$default_config
+mail { command = \"$dir/dead/sendmail\" }"
+	aictl reload
+	id=$(submit --mail-type=END --wrap true)
+	becomes "a command on a dead disk is started" "$id" COMPLETED
+	ok "and hangs" wait_for pgrep -f "^/bin/sh -c .* $dir/dead/sendmail -t"
+	ok "which holds nobody up" aictl ping
+	id=$(submit --wrap true)
+	becomes "nor any job" "$id" COMPLETED
+	ok "nor the end of the daemon" stop_daemon
+	exec 9>&-
+	umount -l "$dir/dead"
+	trap clean_up EXIT
+	start_daemon
+else
+	skip "a command on a dead disk" "takes root and FUSE"
+fi
 stop_daemon
 sql "DELETE FROM outbox"
 mailing 'per_user = 2  queue = 24'
