@@ -181,6 +181,12 @@ kill_daemon
 has_sqlite=$(command -v sqlite3)
 [ -z "$has_sqlite" ] || add_old_hour
 start_daemon
+if [ -n "$has_sqlite" ]; then
+	like "on a terminal a long check says how far it is" "$(script -qec \
+		"aictl accounting check" /dev/null </dev/null | tr '\r' '\n')" \
+		"^checked up to 20[0-9-]+ \([0-9]+ %\)"
+	unlike "but nowhere else" "$(aictl accounting check 2>&1)" "up to"
+fi
 ok "nothing is lost when the daemon is" wait_for \
 	"[ \"\$(pool '.offered_hours > $offered and .drained > 0')\" = true ]"
 is "and it adds up" "$(pool "$adds_up")" true
