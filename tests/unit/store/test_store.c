@@ -36,6 +36,7 @@ struct disk {
 	char dir[64];
 	struct store *store;
 	struct world w;
+	const struct zone *zone; /* in which days begin; NULL: UTC */
 	struct buf text;
 	struct err err;
 };
@@ -45,6 +46,7 @@ static void disk_start(struct disk *d, const char *conf)
 	ck_assert_msg((d->store = store_open(d->dir, false, &d->err)) != NULL,
 	              "%s", d->err.text);
 	world_init_past(&d->w, conf, store_past, d->store);
+	state_set_zone(d->w.state, d->zone);
 }
 
 /* Begin with a new database. It is in memory if possible, because each commit
@@ -100,7 +102,7 @@ static void check_rollups(struct disk *d)
 	struct rollup_check check = { .said = say_wrong };
 
 	do {
-		ck_assert_msg(store_rollup_check(store_path(d->store), NULL,
+		ck_assert_msg(store_rollup_check(store_path(d->store), d->zone,
 		                                 &check, &d->err) == 0,
 		              "%s", d->err.text);
 		ck_assert_uint_eq(check.wrong, 0);
@@ -1294,6 +1296,50 @@ START_TEST(use_is_kept_by_the_hour)
 }
 END_TEST
 
+/* A job of one CPU that begins an hour before a day on which the clock changes,
+ * runs through it and ends an hour after it: the seconds of each day and month
+ * (levels 1 and 2), by their begins. */
+static const struct {
+	const char *zone;
+	int64_t begin, day_s;
+	const char *sums;
+} clock_days[] = {
+	{ "Europe/Berlin", 1806188400 - 3600, 23 * 3600,
+	  "1 1806102000 3600\n1 1806188400 82800\n1 1806271200 3600\n"
+	  "2 1803855600 90000\n" },
+	{ "Europe/Berlin", 1824933600 - 3600, 25 * 3600,
+	  "1 1824847200 3600\n1 1824933600 90000\n1 1825023600 3600\n"
+	  "2 1822341600 93600\n2 1825023600 3600\n" },
+	{ "Australia/Lord_Howe", 1806757200 - 3600, 24 * 3600 + 1800,
+	  "1 1806670800 3600\n1 1806757200 88200\n1 1806845400 3600\n"
+	  "2 1806498000 95400\n" },
+};
+
+START_TEST(a_day_is_as_long_as_its_clock_says)
+{
+	struct disk d;
+	struct zone *zone = zone_load(clock_days[_i].zone, &d.err);
+
+	ck_assert_msg(zone != NULL, "%s", d.err.text);
+	disk_init(&d);
+	d.zone = zone;
+	state_set_zone(d.w.state, zone);
+	d.w.now = clock_days[_i].begin;
+	PLAY(&d, "submit cpus-per-task=1", "run", "+4000");
+	save(&d);
+	again(&d, NULL);
+	d.w.now = clock_days[_i].begin + clock_days[_i].day_s + 2 * 3600;
+	PLAY(&d, "end 1 0");
+	save(&d);
+	ck_assert_str_eq(rows(&d, "SELECT level, start, held_cpu / 1000000"
+	                          " FROM rollup WHERE level > 0"
+	                          " ORDER BY level, start"),
+	                 clock_days[_i].sums);
+	disk_fini(&d);
+	zone_free(zone);
+}
+END_TEST
+
 /* Usage is booked while job 2 runs. If the end that is reported later lies
  * before the booking, the surplus is taken off again. */
 START_TEST(late_news_are_taken_off)
@@ -2235,6 +2281,8 @@ SUITE(store)
 	tcase_add_test(tc, history_is_not_read_as_a_whole);
 	tcase_add_test(tc, how_an_array_ended_is_found_by_index);
 	tcase_add_test(tc, use_is_kept_by_the_hour);
+	tcase_add_loop_test(tc, a_day_is_as_long_as_its_clock_says, 0,
+	                    ARRAY_SIZE(clock_days));
 	tcase_add_test(tc, late_news_are_taken_off);
 	tcase_add_test(tc, a_leap_of_the_clock_is_booked_in_parts);
 	tcase_add_test(tc, a_report_is_by_group);
