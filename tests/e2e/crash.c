@@ -280,6 +280,7 @@ static void finish(struct crash *crash, struct worker *w, struct victim *v)
 		check_end(crash);
 	verdict("all jobs end");
 	client_close(client);
+	await_removal(crash);
 	victim_end(v);
 	check_left(crash);
 	check_database(crash);

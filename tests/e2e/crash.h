@@ -102,6 +102,9 @@ void check_restart(struct crash *crash, const struct ran *before,
  * requirement that it checks. */
 void check_end(struct crash *crash);
 void check_left(const struct crash *crash);
+/* Wait until shepherds, or the daemon for those that were killed, have removed
+ * the folders of their attempts: they do so after the jobs have ended. */
+void await_removal(const struct crash *crash);
 void check_database(const struct crash *crash);
 
 /* Print "0 TEXT" if there was no problem since the last call, else "1 TEXT";

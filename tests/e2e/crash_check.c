@@ -507,7 +507,7 @@ void check_end(struct crash *crash)
 
 /* --- leftovers ----------------------------------------------------------- */
 
-enum { REMOVED_MS = 10000 /* by then, shepherds have removed their folders */ };
+enum { REMOVED_MS = 60000 /* by then, all folders have been removed */ };
 
 static bool file_has(const char *dir, const char *name, const char *text)
 {
@@ -558,12 +558,18 @@ static size_t attempts_in(const char *run_dir, bool tell)
 	return n;
 }
 
-/* A shepherd removes its folder after the daemon knows of the end. */
-static void check_run_dir(const char *run_dir)
+void await_removal(const struct crash *crash)
 {
+	char *run_dir = xasprintf("%s/run", crash->dir);
+
 	for (int ms = 0; ms < REMOVED_MS && attempts_in(run_dir, false);
 	     ms += 20)
 		pause_ms(20);
+	free(run_dir);
+}
+
+static void check_run_dir(const char *run_dir)
+{
 	attempts_in(run_dir, true);
 	verdict("no directory of an attempt is left");
 }
