@@ -160,7 +160,7 @@ struct job {
 	/* counts how often some of its tasks were evicted */
 	uint32_t resize;
 	uint32_t placed_at; /* index plus one in state->placed, 0: none */
-	struct held *claim;          /* nodes held for it, or NULL */
+	struct held *claim; /* nodes held for it, or NULL */
 	struct evictions *evictions; /* its last evictions, or NULL */
 	/* its row key while it holds nodes; placed_key() makes it on demand */
 	struct placed_key *key;
