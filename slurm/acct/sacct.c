@@ -49,7 +49,7 @@ struct sacct {
 	json_t *groups;                  /* gids; NULL: not given */
 	int64_t least_nodes, most_nodes; /* 0: not given */
 	struct acct_columns columns;
-	const char *format;
+	struct buf format;    /* empty: not given */
 	int64_t since, until; /* ROW_NONE: not given */
 	bool everyone, only_jobs, help, json;
 };
@@ -185,13 +185,18 @@ static int set_nodes(void *ctx, const struct opt *opt, const char *value,
 	return sbatch_parse_nodes(value, &s->least_nodes, &s->most_nodes, err);
 }
 
-static int set_fixed(void *ctx, const struct opt *opt, const char *value,
-                     struct err *err)
+/* Add the columns of -o, -b or -l behind those that were given before. */
+static int set_format(void *ctx, const struct opt *opt, const char *value,
+                      struct err *err)
 {
 	struct sacct *s = ctx;
 
-	(void)value, (void)err;
-	s->format = opt->letter == 'b' ? BRIEF : LONG;
+	(void)err;
+	if (s->format.len)
+		buf_addc(&s->format, ',');
+	buf_puts(&s->format, opt->letter == 'b'   ? BRIEF
+	                     : opt->letter == 'l' ? LONG
+	                                          : value);
 	return 0;
 }
 
@@ -213,7 +218,7 @@ static const struct opt opts[] = {
 	{ 0, "account", "ACCOUNT,...", NULL, command_add_items, SELECT_AT(accounts) },
 	{ 'a', "allusers", NULL, "jobs of everyone", opt_set_true, AT(everyone) },
 	{ 'X', "allocations", NULL, "jobs without their steps", opt_set_true, AT(only_jobs) },
-	{ 'b', "brief", NULL, "id, state and exit code", .set = set_fixed },
+	{ 'b', "brief", NULL, "id, state and exit code", .set = set_format },
 	{ 'M', "clusters", "CLUSTER,...", "this cluster's own name, or all", command_add_items, AT(clusters) },
 	{ 0, "cluster", "CLUSTER,...", NULL, command_add_items, AT(clusters) },
 	{ 'L', "allclusters", NULL, NULL, .set = command_ignore },
@@ -221,14 +226,14 @@ static const struct opt opts[] = {
 	{ 0, "array", NULL, NULL, .set = command_ignore },
 	{ 'D', "duplicates", NULL, NULL, .set = command_ignore },
 	{ 'E', "endtime", "TIME", "jobs that existed before this time", set_time, AT(until) },
-	{ 'o', "format", "NAME[%WIDTH],...", "columns", opt_set_text, AT(format) },
+	{ 'o', "format", "NAME[%WIDTH],...", "columns", .set = set_format },
 	{ 'g', "group", "GROUP,...", "jobs of these groups", .set = set_groups },
 	{ 0, "gid", "GROUP,...", NULL, .set = set_groups },
 	{ 'e', "helpformat", NULL, "list the columns", opt_set_true, AT(help) },
 	{ 'j', "jobs", "JOB,...", "these jobs: 12, 12_3", .set = set_jobs },
 	{ 0, "job", "JOB,...", NULL, .set = set_jobs },
 	{ 0, "json", "data_parser", "print JSON, in one shape", .set = set_json, .optional = true },
-	{ 'l', "long", NULL, "many columns", .set = set_fixed },
+	{ 'l', "long", NULL, "many columns", .set = set_format },
 	{ 0, "name", "NAME,...", "jobs of these names", command_add_items, SELECT_AT(names) },
 	{ 'N', "nodelist", "NODE,...", "jobs on these nodes", .set = select_add_nodes },
 	{ 'i', "nnodes", "MIN[-MAX]", "jobs of so many nodes", .set = set_nodes },
@@ -260,9 +265,9 @@ static const struct command_line line = {
 
 static const char *format_of(const struct sacct *s)
 {
-	const char *format = s->format ? s->format : getenv("SACCT_FORMAT");
+	const char *format = getenv("SACCT_FORMAT");
 
-	return format ? format : USUAL;
+	return s->format.len ? s->format.data : format ? format : USUAL;
 }
 
 /* --- rows ----------------------------------------------------------------- */
@@ -544,6 +549,7 @@ int sacct_main(int argc, char **argv)
 		status = EXIT_FAILURE;
 	}
 	columns_free(&s.columns);
+	buf_free(&s.format);
 	select_free(&s.by);
 	json_decref(s.jobs);
 	json_decref(s.clusters);

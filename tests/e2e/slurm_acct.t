@@ -73,6 +73,8 @@ says "an array that has not started" 0 "${array}_[0-9%3]|PENDING|None assigned" 
 says "columns are cut with a plus" 0 \
 	"$(printf '%-12s %10s %-12s ' "$ended" CANCELLED+ "$node")" "" \
 	sacct -n -X -j "$ended" --format=jobid,state,nodelist%-12
+says "columns of several options" 0 "$runs|RUNNING|$runs|RUNNING|0:0" "" \
+	sacct -n -P -X -j "$runs" -o jobid --format=state -b
 says "the usual columns" 0 \
 	"JobID           JobName  Partition    Account  AllocCPUS      State ExitCode 
 ------------ ---------- ---------- ---------- ---------- ---------- -------- " "" \
