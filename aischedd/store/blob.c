@@ -32,7 +32,7 @@ int64_t store_blob(struct store *store, const void *data, size_t len,
 		int64_t id = db_col_i64(&s, 0, 0);
 
 		sqlite3_reset(s.s);
-		store->blob_lent = true;
+		map_set(&store->lent, (uint64_t)id, store);
 		return id;
 	}
 	store->blob = GROW(store->blob, store->nblobs, &store->blob_cap);
@@ -135,5 +135,5 @@ void blob_forget_new(struct store *store)
 	for (size_t i = 0; i < store->nblobs; i++)
 		free(store->blob[i].data);
 	store->nblobs = store->ntokens = 0;
-	store->blob_lent = false;
+	map_free(&store->lent);
 }

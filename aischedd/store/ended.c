@@ -1,9 +1,12 @@
 /* ended.c - queries about ended jobs, and their removal */
 #include "aischedd/store/ended.h"
 
+#include <stdlib.h>
+
 #include "aischedd/store/own.h"
 #include "libcommon/idset.h"
 #include "libcommon/limits.h"
+#include "libcommon/mem.h"
 
 enum {
 	/* store_purge() removes up to `limit` jobs, and up to this many times
@@ -238,11 +241,60 @@ static int purge_rows(struct store *store, enum sql which, int64_t before,
 	return db_run(&store->db, &s, err);
 }
 
+/* The scripts and environments of the jobs that a purge removes. */
+struct old_blobs {
+	int64_t *id;
+	size_t n, cap;
+};
+
+/* Find those that may be deleted if no other job uses them. */
+static int find_blobs(struct store *store, int64_t before, int64_t limit,
+                      struct old_blobs *ret, struct err *err)
+{
+	struct stmt s = db_use(&store->db, OLD_BLOBS);
+	int more;
+
+	db_i64(&s, 1, before);
+	db_i64(&s, 2, limit);
+	while ((more = db_step(&store->db, &s, err)) > 0) {
+		int64_t id = db_col_i64(&s, 0, 0);
+
+		if (map_find(&store->lent, (uint64_t)id))
+			continue;
+		ret->id = GROW(ret->id, ret->n, &ret->cap);
+		ret->id[ret->n++] = id;
+	}
+	return more;
+}
+
+static int purge_blobs(struct store *store, const struct old_blobs *blobs,
+                       struct err *err)
+{
+	for (size_t i = 0; i < blobs->n; i++) {
+		struct stmt s = db_use(&store->db, PURGE_BLOB);
+
+		db_i64(&s, 1, blobs->id[i]);
+		if (db_run(&store->db, &s, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+void ended_sweep_blobs(struct store *store)
+{
+	struct stmt s = db_use(&store->db, SWEEP_BLOBS);
+
+	db_run(&store->db, &s, NULL);
+}
+
 static int purge_all(struct store *store, int64_t before, int64_t limit,
-                     size_t *ret_gone, struct err *err)
+                     size_t *ret_gone, struct old_blobs *blobs, struct err *err)
 {
 	static const enum sql purges[] = { NOTE_PURGE, PURGE_STEPS,
 		                           PURGE_ATTEMPTS, PURGE_JOBS };
+
+	if (find_blobs(store, before, limit, blobs, err) < 0)
+		return -1;
 
 	for (size_t i = 0; i < ARRAY_SIZE(purges); i++)
 		if (purge_rows(store, purges[i], before, limit, err) < 0)
@@ -252,20 +304,21 @@ static int purge_all(struct store *store, int64_t before, int64_t limit,
 	               err) < 0 ||
 	    purge_rows(store, PURGE_TOKENS, before, -1, err) < 0)
 		return -1;
-	if (!*ret_gone || *ret_gone == (size_t)limit || store->blob_lent)
-		return 0;
-	/* No older jobs are left: delete scripts and environments that no job
-	 * uses any longer. */
-	return db_exec(&store->db, store->db.text[PURGE_BLOBS], err);
+	return purge_blobs(store, blobs, err);
 }
 
 int store_purge(struct store *store, int64_t before, size_t limit,
                 size_t *ret_gone, struct err *err)
 {
+	struct old_blobs blobs = { 0 };
+	int result;
+
 	if (db_exec(&store->db, "BEGIN IMMEDIATE", err) < 0)
 		return -1;
-	if (purge_all(store, before, (int64_t)limit, ret_gone, err) == 0 &&
-	    db_exec(&store->db, "COMMIT", err) == 0)
+	result =
+	    purge_all(store, before, (int64_t)limit, ret_gone, &blobs, err);
+	free(blobs.id);
+	if (result == 0 && db_exec(&store->db, "COMMIT", err) == 0)
 		return 0;
 	if (!sqlite3_get_autocommit(store->db.sql))
 		db_exec(&store->db, "ROLLBACK", NULL);

@@ -321,6 +321,7 @@ int store_load(struct store *store, struct state *state, int64_t now,
 	if (result < 0 || rollup_load_lags(store, state, err) < 0 ||
 	    find_lost_rows(store, err) < 0)
 		return err_wrap(err, "database '%s'", store->path);
+	ended_sweep_blobs(store);
 	state_loaded(state, now);
 	return 0;
 }

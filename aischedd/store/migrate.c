@@ -174,6 +174,10 @@ static const char *const steps[] = {
 	/* The namespace of a job's attempt in a cluster. Null until the runner
 	 * has found an attempt that began before this version. */
 	"ALTER TABLE job ADD COLUMN space TEXT;",
+	/* Which jobs use a script or an environment: asked for those of each
+	 * job that is purged. */
+	"CREATE INDEX job_script ON job (script);"
+	"CREATE INDEX job_env ON job (env);",
 };
 
 static int one_step(struct db *db, int64_t version, struct err *err)

@@ -12,6 +12,7 @@
 #include "aischedd/store/db.h"
 #include "aischedd/store/store.h"
 #include "libcommon/log.h"
+#include "libcommon/map.h"
 
 /* Indexes of the store's prepared statements; store.c has their SQL. */
 enum sql {
@@ -86,7 +87,9 @@ enum sql {
 	OTHERS_FAILED,
 	LIST_OLD,
 	PURGE_JOBS,
-	PURGE_BLOBS,
+	OLD_BLOBS,
+	PURGE_BLOB,
+	SWEEP_BLOBS,
 	NSQL
 };
 
@@ -140,10 +143,9 @@ struct store {
 	int64_t next_blob;
 	struct new_blob *blob;
 	size_t nblobs, blob_cap;
-	/* store_blob() returned the id of a stored blob for a job that
-	 * no commit has written yet: until the next commit, purges
-	 * delete no blobs */
-	bool blob_lent;
+	/* ids of stored blobs that store_blob() returned for jobs that no
+	 * commit has written yet: purges must not delete these blobs */
+	struct map lent;
 	struct audit_row *audit;
 	size_t naudits, audit_cap;
 	struct log_limit audits_lost;
@@ -159,6 +161,11 @@ struct store {
 	struct store_stats stats;
 	struct checkpoints *checkpoints;
 };
+
+/* ended.c: delete the blobs that nothing names. Purges delete those of the jobs
+ * that they remove; others may be left, as those of deleted cron entries. If
+ * the disk is full, they stay until the next start. */
+void ended_sweep_blobs(struct store *store);
 
 /* attempt.c: write an ended attempt, and add what it held to the totals of its
  * user and queue. */

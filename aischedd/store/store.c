@@ -38,6 +38,13 @@
 	"(SELECT start + 1 FROM " table " WHERE level = 0"                    \
 	" ORDER BY " columns " LIMIT 1 OFFSET ?2 - 1), ?1))"
 
+#define BLOBS_OF_CRON                                        \
+	"SELECT script FROM cron UNION SELECT env FROM cron" \
+	" UNION SELECT text FROM cron_file"
+#define NO_JOB_USES(blob)                                    \
+	"NOT EXISTS (SELECT 1 FROM job WHERE script = " blob \
+	") AND NOT EXISTS (SELECT 1 FROM job WHERE env = " blob ")"
+
 static const char *const fixed_sql[NSQL] = {
 	[DEL_JOB] = "DELETE FROM job WHERE id = ?",
 	/* 13 is JOB_BOOT_FAIL, the last job state. */
@@ -213,10 +220,14 @@ static const char *const fixed_sql[NSQL] = {
 	[PURGE_JOBS] = "DELETE FROM job WHERE id IN (SELECT id FROM job"
 		       " WHERE state >= 5 AND end_time < ?"
 		       " ORDER BY end_time, id LIMIT ?)",
-	[PURGE_BLOBS] =
-	    "DELETE FROM blob WHERE id NOT IN (SELECT script FROM job"
-	    " UNION SELECT env FROM job UNION SELECT script FROM cron"
-	    " UNION SELECT env FROM cron UNION SELECT text FROM cron_file)",
+	[OLD_BLOBS] =
+	    "WITH old AS (SELECT script, env FROM job WHERE state >= 5"
+	    " AND end_time < ? ORDER BY end_time, id LIMIT ?)"
+	    " SELECT script FROM old UNION SELECT env FROM old"
+	    " EXCEPT SELECT * FROM (" BLOBS_OF_CRON ")",
+	[SWEEP_BLOBS] = "DELETE FROM blob WHERE " NO_JOB_USES(
+	    "blob.id") " AND id NOT IN (" BLOBS_OF_CRON ")",
+	[PURGE_BLOB] = "DELETE FROM blob WHERE id = ?1 AND " NO_JOB_USES("?1"),
 };
 
 static int check(struct db *db, struct err *err)

@@ -940,17 +940,17 @@ START_TEST(blobs_are_kept_once)
 	ck_assert_int_ne(a, b);
 	ck_assert_int_eq(store_blob(d.store, script, sizeof(script), &d.err),
 	                 a);
+	PLAY(&d, "submit"); /* it has blobs a and b */
 	save(&d);
 	ck_assert_int_eq(store_blob(d.store, "other", 5, &d.err), b);
+	ck_assert_int_eq(store_blob_get(d.store, none, &got, &d.err), 0);
+	ck_assert_uint_eq(got.len, 0);
 	again(&d, NULL);
 	ck_assert_int_eq(store_blob(d.store, script, sizeof(script), &d.err),
 	                 a);
 	ck_assert_int_eq(store_blob_get(d.store, a, &got, &d.err), 0);
 	ck_assert_uint_eq(got.len, sizeof(script));
 	ck_assert_mem_eq(got.data, script, sizeof(script));
-	buf_clear(&got);
-	ck_assert_int_eq(store_blob_get(d.store, none, &got, &d.err), 0);
-	ck_assert_uint_eq(got.len, 0);
 	ck_assert_int_eq(store_blob_get(d.store, 99, &got, &d.err), -1);
 	ck_assert_int_eq(d.err.code, ENOENT);
 	buf_free(&got);
@@ -2041,9 +2041,18 @@ START_TEST(what_is_old_is_forgotten)
 	ck_assert_uint_eq(gone, 1);
 	ck_assert_int_eq(store_past(2, 3, &past, d.store), -1);
 	ck_assert_int_eq(store_past(2, 0, &past, d.store), 0);
-	/* The blob without a job is deleted, the other one is kept. */
-	ck_assert_int_eq(store_blob_get(d.store, 3, &got, NULL), -1);
+	/* Blobs are kept until the last of their jobs is purged; the one that
+	 * never had a job, until the next start. */
 	ck_assert_int_eq(store_blob_get(d.store, 1, &got, NULL), 0);
+	ck_assert_int_eq(store_blob_get(d.store, 3, &got, NULL), 0);
+	PLAY(&d, "end 6 0");
+	save(&d);
+	ck_assert_int_eq(store_purge(d.store, 1999, 100, &gone, &d.err), 0);
+	ck_assert_uint_gt(gone, 0);
+	ck_assert_int_eq(store_blob_get(d.store, 1, &got, NULL), -1);
+	ck_assert_int_eq(store_blob_get(d.store, 2, &got, NULL), -1);
+	again(&d, NULL);
+	ck_assert_int_eq(store_blob_get(d.store, 3, &got, NULL), -1);
 	buf_free(&got);
 	disk_fini(&d);
 }
@@ -2304,6 +2313,6 @@ SUITE(store)
 	tcase_add_test(tc, attempts_are_listed);
 	tcase_add_test(tc, what_is_old_is_forgotten);
 	tcase_add_test(tc, a_blob_is_not_forgotten_while_it_is_lent);
-	tcase_add_loop_test(tc, old_schemas_are_read, 1, 16);
+	tcase_add_loop_test(tc, old_schemas_are_read, 1, 17);
 	tcase_add_test(tc, steps_of_an_attempt_go_with_their_job);
 }
