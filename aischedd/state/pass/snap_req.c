@@ -150,7 +150,7 @@ static void push_unreached(struct build *b, const char *claims, uint64_t pools)
 	for (uint32_t i = 0; i < state->nodes.n; i++) {
 		if (!(pools >> state->nodes.node[i].pool & 1))
 			continue;
-		if (volume_reaches(state, claims, i, !b->only))
+		if (volume_reaches(state, claims, i, b->nheld > 0))
 			any = true;
 		else
 			*(uint32_t *)snapshot_push(b, &b->avoids,
