@@ -78,7 +78,7 @@ static void realign(struct state *state)
 		spec_unpack(&spec, job->packed);
 		if (!demands(&spec))
 			continue;
-		placed_key_forget(job);
+		placed_key_forget(state, job);
 		state_reindex(state, job, job->submit);
 	}
 }

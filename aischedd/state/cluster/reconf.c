@@ -130,7 +130,7 @@ int state_reconf(struct state *state, const struct conf *conf, int64_t now,
 
 		spec_unpack(&spec, job->packed);
 		job_set_manners(state, job, &spec);
-		placed_key_forget(job);
+		placed_key_forget(state, job);
 		if (job->state == JOB_PENDING)
 			state_reindex(state, job, now);
 	}

@@ -153,7 +153,7 @@ static void changed(struct state *state, int64_t now)
 	for (struct job *job = state->records.first; job; job = job->all_next) {
 		if (!job->claims)
 			continue;
-		placed_key_forget(job);
+		placed_key_forget(state, job);
 		if (job->state == JOB_PENDING && !job->place)
 			state_reindex(state, job, now);
 	}

@@ -108,7 +108,7 @@ void life_unplace(struct state *state, struct job *job, int64_t now)
 	job->place = job->leaving = NULL;
 	job->leave_by = NO_TIME;
 	usage_charge(state, job, now);
-	placed_key_forget(job);
+	placed_key_forget(state, job);
 	if (job->array)
 		row_array_runs(state, job->array, -1);
 	volume_moved(state, job, now);

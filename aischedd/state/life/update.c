@@ -414,8 +414,7 @@ static void take_spec(struct change *c)
 	affinity_del(c->state, job);
 	job->queue = c->queue;
 	derive(c, moved, reordered);
-	placed_key_forget(job);
-	placed_changed(c->state, job);
+	placed_key_forget(c->state, job);
 	/* do not use c->old from here on: its strings are
 	 * those of job->packed */
 	free(job->packed);

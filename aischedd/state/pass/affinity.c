@@ -164,8 +164,7 @@ static void key_again(const struct job *named, void *arg)
 	struct state *state = arg;
 	struct job *job = state_job(state, named->id);
 
-	placed_key_forget(job);
-	placed_changed(state, job);
+	placed_key_forget(state, job);
 	if (job->row)
 		state_reindex(state, job, job->eligible);
 }

@@ -42,7 +42,8 @@ struct placed_list {
 void placed_add(struct state *state, struct job *job);
 void placed_drop(struct state *state, struct job *job);
 
-/* Call it if a job that may hold nodes has changed, or its key was dropped. */
+/* Call it if a job that may hold nodes has changed; state_touch() and
+ * placed_key_forget() do. */
 void placed_changed(struct state *state, const struct job *job);
 
 /* Make all copies anew, for tests. */

@@ -196,10 +196,11 @@ const struct placed_key *placed_key(const struct state *state, struct job *job)
 	return job->key;
 }
 
-void placed_key_forget(struct job *job)
+void placed_key_forget(struct state *state, struct job *job)
 {
 	free(job->key);
 	job->key = NULL;
+	placed_changed(state, job);
 }
 
 static struct row *row_find(const struct state *state, uint64_t hash,

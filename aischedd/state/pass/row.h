@@ -223,7 +223,7 @@ uint64_t row_req_hash(const char *key, size_t len);
 const struct placed_key *placed_key(const struct state *state, struct job *job);
 /* Free the key of placed_key(); call it when something that the key contains
  * has changed. */
-void placed_key_forget(struct job *job);
+void placed_key_forget(struct state *state, struct job *job);
 /* Remove the job from its row, if it is in one. */
 void row_remove(struct state *state, struct job *job);
 
