@@ -73,8 +73,8 @@ static int has_jobs(struct client *client, const char *user, bool history,
                     struct err *err)
 {
 	json_t *req =
-	    json_pack("{s:s, s:[s], s:[s], s:s}", "op", "jobs", "users", user,
-	              "fields", "job_id", "format", "tsv");
+	    json_pack("{s:s, s:[s], s:[s], s:s, s:i}", "op", "jobs", "users",
+	              user, "fields", "job_id", "format", "tsv", "limit", 1);
 	json_t *answer;
 	int rows = -1;
 
