@@ -280,7 +280,7 @@ configure "$(sed -e '/^\(cluster\|state_dir\|listen\) /d' -e "
 	' "$manifests/aischedd.conf")"
 before=$(forbidden)
 start_daemon || bail "aischedd does not start"
-id=$(aisub --parsable -n 2 --gpus-per-task 1 --wrap 'echo hi')
+id=$(aisub --parsable -n 2 --gpus-per-task 1 --port web=80 --wrap 'echo hi')
 ok "a job runs" wait_for is_state "$id" RUNNING
 is "in two pods" "$(pods "$id" | wc -l)" 2
 
