@@ -46,7 +46,8 @@ struct taken_rows {
 
 struct build {
 	const struct state *state; /* NULL once everything was copied */
-	/* the jobs that hold nodes, the first one last; none if `only` */
+	/* copies of the jobs that hold nodes, which the snapshot lists from the
+	 * last to the first; none if `only` */
 	const struct placed_run *held;
 	size_t nheld;
 	bool only; /* leave out all jobs except one that waits */

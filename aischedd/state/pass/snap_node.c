@@ -35,8 +35,8 @@ uint8_t node_status(const struct node *node)
 /*
  * Columns of nodes that depend neither on the time nor on jobs. All snapshots
  * share them until a node is reported or configured anew. In `snap`, only the
- * members about nodes and topology are set; its free amounts are those that
- * would be free if no job ran.
+ * members about nodes and topology are set. Its free amounts are those that
+ * would be free if no job ran; GPUs that other processes use count as free.
  */
 struct node_frame {
 	struct arena *arena;
