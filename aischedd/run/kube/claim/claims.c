@@ -69,6 +69,7 @@ static void on_object(struct kube *kube, const struct kube_space *space,
 	if (!seen) {
 		seen = xcalloc(1, sizeof(*seen));
 		seen->space = space;
+		seen->late = space && space->sight.synced[SEE_CLAIMS];
 		seen->name = xstrdup(name);
 		map_set(map, key_of(space, name), seen);
 	} else if (what == SEE_CLAIMS) {
@@ -358,14 +359,30 @@ static const char *unlisted(const struct kube_space *space)
 	return why;
 }
 
+/* Whether the daemon was told of each claim that the list of the namespace
+ * had. */
+static bool all_told(const struct kube_space *space)
+{
+	const struct kube_seen *seen;
+	size_t at = 0;
+
+	while ((seen = map_each(&space->kube->claims.claims, &at)))
+		if (seen->space == space && !seen->told && !seen->late &&
+		    !seen->gone)
+			return false;
+	return true;
+}
+
 /* Tell the daemon, once, that it knows all claims of the namespace, or why
- * these cannot be listed. Returns false while a list is awaited. */
+ * these cannot be listed. Returns false if it is too early. */
 static bool tell_listed(struct kube_space *space)
 {
 	const char *why = unlisted(space);
 	struct volume_info info = { .namespace = space->name, .why = why };
 
 	if (why && !*why)
+		return false;
+	if (!why && !space->listed && !all_told(space))
 		return false;
 	if (why ? space->claims_why.code && !strcmp(space->claims_why.text, why)
 	        : space->listed && !space->claims_why.code)
@@ -454,8 +471,8 @@ void kube_claims_tell(struct kube *kube)
 	if (c->at_once)
 		tell_urgent(kube);
 	walk(kube);
-	if (c->left)
-		return;
+	/* Do not wait for the end of the walk, which never comes if something
+	 * changes at every tick. */
 	for (size_t i = 0; i < kube->spaces.n; i++)
 		if (!kube->spaces.s[i]->leaving)
 			all = tell_listed(kube->spaces.s[i]) && all;

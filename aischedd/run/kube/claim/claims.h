@@ -33,6 +33,7 @@ struct kube_seen {
 	json_t *obj;
 	bool marked; /* the list being read has not shown it yet */
 	bool gone;   /* deleted, but the daemon has not been told yet */
+	bool late;   /* a claim: appeared when all had been listed */
 	char *told;  /* a claim: what the daemon was last told; NULL: nothing */
 	uint32_t refusals; /* a claim: how often the cluster failed to make its
 	                      volume */
