@@ -12,7 +12,7 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-static bool is_worth_another(const struct err *err)
+bool kube_answer_is_passing(const struct err *err)
 {
 	return err->code == ETIMEDOUT || err->code == EAGAIN ||
 	       err->code == EIO || err->code == ESTALE;
@@ -20,7 +20,7 @@ static bool is_worth_another(const struct err *err)
 
 static void refused(struct kube_attempt *a, const struct err *err)
 {
-	if (is_worth_another(err))
+	if (kube_answer_is_passing(err))
 		return; /* the next step makes the call again */
 	kube_end_fail(a,
 	              err->code == EINVAL || err->code == EMSGSIZE ? FAULT_USER
@@ -34,7 +34,7 @@ static void refused(struct kube_attempt *a, const struct err *err)
  * reports that an object is gone. */
 static bool is_to_rest(struct kube_attempt *a, const struct err *err)
 {
-	if (!err || err->code == ENOENT || is_worth_another(err))
+	if (!err || err->code == ENOENT || kube_answer_is_passing(err))
 		return false;
 	a->calls.rest_ms = clock_boot_ms() + KUBE_REST_MS;
 	kube_tell_note(a, err->text);
@@ -178,7 +178,7 @@ static void on_leave(struct kube_attempt *a, struct kube_task *task,
 {
 	const struct err *err = answer->err;
 
-	if (task && err && (is_to_rest(a, err) || is_worth_another(err)))
+	if (task && err && (is_to_rest(a, err) || kube_answer_is_passing(err)))
 		task->leaving = false;
 }
 

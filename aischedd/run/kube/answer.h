@@ -8,7 +8,10 @@
 #ifndef AISCHEDD_RUN_KUBE_ANSWER_H
 #define AISCHEDD_RUN_KUBE_ANSWER_H
 
+#include <stdbool.h>
+
 #include "aischedd/run/kube/ask.h"
+#include "libcommon/err.h"
 
 struct kube_answer;
 struct kube_attempt;
@@ -17,6 +20,9 @@ struct kube_task;
 /* Apply one answer. task: the pod that the call was about, or NULL. */
 void kube_answer_take(struct kube_attempt *a, enum kube_ask_kind kind,
                       struct kube_task *task, const struct kube_answer *answer);
+
+/* Whether the call may succeed if it is made again. */
+bool kube_answer_is_passing(const struct err *err);
 
 /* Apply the answer to a POST of *obj. If the object exists already, it was made
  * by an earlier call. Then frees *obj and sets it to NULL. */

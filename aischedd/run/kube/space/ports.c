@@ -323,7 +323,8 @@ void kube_ports_listed(struct kube_space *space,
 	list->asking = false;
 	list->why.code = 0;
 	if (answer->err) {
-		list->why = *answer->err;
+		if (!kube_answer_is_passing(answer->err))
+			list->why = *answer->err;
 		list->rest_ms =
 		    clock_boot_ms() +
 		    (answer->code == 403 ? REFUSED_MS : KUBE_REST_MS);

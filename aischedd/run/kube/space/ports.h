@@ -45,7 +45,7 @@ struct kube_ports {
 /* The list of the Services in a namespace. */
 struct kube_ports_list {
 	bool asking, done;
-	struct err why;  /* why it failed; code 0: it did not */
+	struct err why;  /* why it is refused; code 0: it is not */
 	int64_t rest_ms; /* no other call before this time */
 };
 
