@@ -439,29 +439,11 @@ static void print_page(const json_t *answer, FILE *out)
 	json_dumpf(json_object_get(answer, "after"), out, JSON_ENCODE_ANY);
 }
 
-/* Print all attempts of the jobs that are named; jobs that have none are left
- * out. */
-static int print_attempts(struct client *client, const json_t *ids, FILE *out,
-                          struct err *err)
-{
-	json_t *req = json_pack("{s:s, s:s, s:O}", "op", "attempts", "format",
-	                        "json", "ids", ids);
-	struct json_sink sink = { .out = out, .between = true };
-	json_t *answer;
-
-	fputs(",\"attempts\":[", out);
-	answer = client_call(client, req, NULL, 0, put_json_part, &sink, err);
-	fputs(sink.any ? "\n]" : "]", out);
-	json_decref(req);
-	json_decref(answer);
-	return answer ? 0 : -1;
-}
-
 static int print_json(const struct aiq *aiq, struct client *client, json_t *req,
                       FILE *out, struct err *err)
 {
 	struct json_sink sink = { .out = out, .between = true };
-	json_t *ids = json_object_get(req, "ids"), *answer;
+	json_t *answer;
 	int rc;
 
 	fprintf(out, "{\"%s\":[", aiq->view->op);
@@ -470,12 +452,8 @@ static int print_json(const struct aiq *aiq, struct client *client, json_t *req,
 		return -1;
 	fputs(sink.any ? "\n]" : "]", out);
 	print_page(answer, out);
-	rc = ids && client && !aiq->format && !strcmp(aiq->view->op, "jobs")
-	         ? print_attempts(client, ids, out, err)
-	         : 0;
 	fputs("}\n", out);
-	if (rc == 0)
-		rc = list_missing(aiq, answer, err);
+	rc = list_missing(aiq, answer, err);
 	json_decref(answer);
 	return rc;
 }

@@ -51,14 +51,11 @@ like "so does each attempt, by how it ended, when and where" "$shown" \
 like "the last one too" "$shown" "attempt 2  *FAILED, exit status 3.*; from 2"
 like "with the share of the memory that it used" "$shown" \
 	"attempt 1 .*; memory [0-9]* %"
-json=$(aiq --json "$id")
-is "JSON of a job has its attempts" \
-	"$(echo "$json" | jq -c '[.jobs[0].attempts, (.attempts[] |
-		[.attempt, .state, (.cpu_util -
-			.cpu_seconds / .held_cpu_seconds | fabs < 0.001)])]')" \
-	'[2,[1,"REQUEUED",true],[2,"FAILED",true]]'
-is "unless columns are chosen" "$(aiq --json -o attempt "$id" | jq -c .)" \
-	'{"jobs":[{"attempt":2}]}'
+is "JSON of attempts has the share of CPU time" \
+	"$(echo "$json" | jq -c '[.attempts[] | .cpu_util -
+		.cpu_seconds / .held_cpu_seconds | fabs < 0.001]')" '[true,true]'
+is "JSON of the job has their number" \
+	"$(aiq --json "$id" | jq -c '[keys, .jobs[0].attempts]')" '[["jobs"],2]'
 
 array=$(submit -a 3-4 --wrap true)
 becomes "tasks of an array" "${array}_4" COMPLETED
