@@ -103,8 +103,6 @@ int select_add_states(void *ctx, const struct opt *opt, const char *value,
 	return rc;
 }
 
-/* Add users given by name or uid. A name that is unknown on this machine is
- * reported and selects no jobs. */
 int select_add_nodes(void *ctx, const struct opt *opt, const char *value,
                      struct err *err)
 {
@@ -122,6 +120,8 @@ int select_add_nodes(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
+/* Add users given by name or uid. A name that is unknown on this machine is
+ * reported and selects no jobs. */
 int select_add_users(void *ctx, const struct opt *opt, const char *value,
                      struct err *err)
 {

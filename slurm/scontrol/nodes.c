@@ -261,17 +261,22 @@ static struct hostlist names_of(const char *what, bool partition)
 	return names;
 }
 
-/* Whether to show a row: all are if there are no names. Removes its name. */
+/* Whether to show a row: all are if there are no names. Removes its name, which
+ * a list may have twice. */
 static bool is_named(struct hostlist *names, const char *what, const char *name)
 {
-	for (size_t i = 0; i < names->n; i++) {
-		if (strcmp(names->name[i], name) != 0)
+	bool named = !what;
+
+	for (size_t i = 0; i < names->n;) {
+		if (strcmp(names->name[i], name) != 0) {
+			i++;
 			continue;
+		}
 		free(names->name[i]);
 		names->name[i] = names->name[--names->n];
-		return true;
+		named = true;
 	}
-	return !what;
+	return named;
 }
 
 static int show(struct scontrol *s, const char *what, bool partition)

@@ -72,7 +72,7 @@ like "a node" "$(scontrol show node "$node")" \
 	"^   CPUAlloc=2 CPUEfctv=4 CPUTot=4 CPULoad=N/A\$"
 like "what is used of it" "$(scontrol show node "$node")" \
 	"^   RealMemory=4096 AllocMem=1024 FreeMem=3072 Sockets=1 Boards=1\$"
-is "nodes of a list, and what is none" "$(scontrol show node "nope,$node" | grep -oE '^NodeName=[^ ]*|.*not found')" \
+is "nodes of a list, once each, and what is none" "$(scontrol show node "nope,$node,$node" | grep -oE '^NodeName=[^ ]*|.*not found')" \
 	"NodeName=$node
 Node nope not found"
 like "its state" "$(scontrol -o show node)" " State=MIXED .* TmpDisk=102400 .* Partitions=main,debug "
