@@ -43,7 +43,7 @@ check "Snakemake: rules, a group, a rule that fails" snakemake
 if [ -e "$clients/bin/nextflow" ]; then
 	check "Nextflow: a pipeline" nextflow
 else
-	skip "Nextflow" "Maven is not installed"
+	skip "Nextflow" "tools/slurm-clients has not installed it"
 fi
 check "reportseff" reportseff
 check "PSI/J: jobs that end in four ways" psij_jobs
