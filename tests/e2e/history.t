@@ -221,7 +221,7 @@ if command -v sqlite3 >/dev/null; then
 	aictl history purge --before now >"$dir/said" 2>&1 &
 	purger=$!
 	# shellcheck disable=SC2016 # expanded while waiting
-	wait_for '[ "$(sqlite3 "$db" "SELECT count(*) FROM job
+	[ "$all" -eq 0 ] || wait_for '[ "$(sqlite3 "$db" "SELECT count(*) FROM job
 		WHERE state >= 5")" -lt "$all" ]'
 	kill_daemon
 	wait "$purger"

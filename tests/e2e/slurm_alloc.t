@@ -37,7 +37,7 @@ is "input" "$(echo hello | srun -n2 cat)" "hello
 hello"
 run srun -O -n9 sh -c 'echo $SLURM_NTASKS $SLURM_CPUS_ON_NODE $(squeue -h -j $SLURM_JOB_ID -o %C)'
 is "-O: all tasks on the CPUs of one" "$rc $(sort -u "$dir/run.out")$err" "0 9 1 1"
-run srun -O -n3 -c2 squeue -h -o %C
+run srun -O -n3 -c2 sh -c 'squeue -h -j $SLURM_JOB_ID -o %C'
 is "which may have several" "$rc $(sort -u "$dir/run.out")$err" "0 2"
 says "--mpi=list" 0 "MPI plugin types are...
 	none" "" srun --mpi=list
