@@ -363,14 +363,20 @@ is_bound()
 		'jsonpath={.items[*].spec.nodeName}' | grep -q .
 }
 
-# JOB: whether no GPU of n-0 is free, or the daemon has already deleted the pod
-# of the job there
+# JOB: prints its pods on n-0
+pods_there()
+{
+	kube -n "$ns" get pods -l "aisched.io/job-id=$1" \
+		--field-selector spec.nodeName=n-0 -o name
+}
+
+# JOB: whether no GPU of n-0 is free, or the daemon has deleted the pod of the job
+# there, before or meanwhile
 are_kept()
 {
-	[ "$(gpus n-0)" = "5 0" ] ||
-		[ -z "$(kube -n "$ns" get pods -l "aisched.io/job-id=$1" \
-			--field-selector spec.nodeName=n-0 \
-			-o name)" ]
+	there=$(pods_there "$1")
+	[ "$(gpus n-0)" = "5 0" ] || [ -z "$there" ] ||
+		[ "$(pods_there "$1")" != "$there" ]
 }
 
 part_hang kwok

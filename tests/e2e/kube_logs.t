@@ -31,7 +31,7 @@ wait_for kube --namespace "$ns" get serviceaccount default
 mkdir -m 1777 "$work"
 
 settings="
-queue default { grace = \"3s\" }
+queue default { grace = \"10s\" }
 pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
 	namespace = \"$ns\"  image = \"docker.io/local/box:1\"
 	run_as_root = yes  allow_mounts = {\"$dir\"}  log_limit = \"64K\" }
@@ -334,7 +334,7 @@ stopped_so()
 	wait_for is_state "$id" CANCELLED
 	is "$stopped_name" "$(aiq --log "$id")" "$saved"
 }
-grace=3
+grace=10
 # shellcheck disable=SC2016 # of the job as it is then
 stopped_so "one that is cancelled keeps its last words" cancelled \
 	eval 'aicancel $id'

@@ -569,12 +569,14 @@ is "and ends aictl" "$? $(tail -n 1 "$dir/forward.err")" \
 
 cat >meet <<-'END'
 	#!/bin/sh
-	# Rank 0 listens, rank 1 calls; both by the name of rank 0.
+	# Rank 0 listens, rank 1 calls; both by the name of rank 0. At the end of
+	# its input nc says so to the other one, which then ends: give it none.
 	if [ "$RANK" = 0 ]; then
-		nc -l -p "$MASTER_PORT" >"$1"
+		mkfifo "$1.in"
+		nc -l -p "$MASTER_PORT" <>"$1.in" >"$1"
 	else
 		until echo "rank $RANK of $WORLD_SIZE: $MASTER_ADDR" |
-			nc -w 2 "$MASTER_ADDR" "$MASTER_PORT"; do
+			nc -w 60 "$MASTER_ADDR" "$MASTER_PORT"; do
 			sleep 0.2
 		done
 	fi
