@@ -12,42 +12,6 @@
 
 /* --- hold and release --------------------------------------------------- */
 
-static int hold(struct state *state, struct job *job, const struct event_in *ev,
-                struct err *err)
-{
-	(void)err;
-	if (job->hold == HOLD_ADMIN)
-		return 0;
-	job->hold = ev->by_operator ? HOLD_ADMIN : HOLD_USER;
-	state_touch(state, job);
-	state_reindex(state, job, ev->now);
-	return 0;
-}
-
-static int may_release(const struct job *job, const struct event_in *ev,
-                       struct err *err)
-{
-	if (job->hold == HOLD_ADMIN && !ev->by_operator)
-		return err_set(err, EPERM,
-		               "job %llu was held by an operator: only one "
-		               "can release it",
-		               (unsigned long long)job->id);
-	return 0;
-}
-
-static int release(struct state *state, struct job *job,
-                   const struct event_in *ev, struct err *err)
-{
-	if (may_release(job, ev, err) < 0)
-		return -1;
-	job->hold = HOLD_NONE;
-	if (deps_end_job(job))
-		state_alarm(state, ev->now, job->id);
-	state_touch(state, job);
-	state_reindex(state, job, ev->now);
-	return 0;
-}
-
 /* Hold a job that has nodes: it goes on, but is held if it is requeued. */
 static int hold_placed(struct state *state, struct job *job,
                        const struct event_in *ev, struct err *err)
@@ -59,13 +23,35 @@ static int hold_placed(struct state *state, struct job *job,
 	return 0;
 }
 
+static int hold(struct state *state, struct job *job, const struct event_in *ev,
+                struct err *err)
+{
+	hold_placed(state, job, ev, err);
+	state_reindex(state, job, ev->now);
+	return 0;
+}
+
 static int release_placed(struct state *state, struct job *job,
                           const struct event_in *ev, struct err *err)
 {
-	if (may_release(job, ev, err) < 0)
-		return -1;
+	if (job->hold == HOLD_ADMIN && !ev->by_operator)
+		return err_set(err, EPERM,
+		               "job %llu was held by an operator: only one "
+		               "can release it",
+		               (unsigned long long)job->id);
 	job->hold = HOLD_NONE;
 	state_touch(state, job);
+	return 0;
+}
+
+static int release(struct state *state, struct job *job,
+                   const struct event_in *ev, struct err *err)
+{
+	if (release_placed(state, job, ev, err) < 0)
+		return -1;
+	if (deps_end_job(job))
+		state_alarm(state, ev->now, job->id);
+	state_reindex(state, job, ev->now);
 	return 0;
 }
 
