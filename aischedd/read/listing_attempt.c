@@ -55,19 +55,17 @@ static int64_t gpu_mem_mib(const struct row_view *v)
 	return of(v)->gpu.mem_total_mib ? of(v)->gpu.mem_mib : SPEC_UNSET;
 }
 
-/* Write part / whole; null if one of them is not known. */
-static void put_ratio(struct row_view *v, int64_t part, int64_t whole)
+static void put_ratio(struct row_view *v, double part, int64_t whole)
 {
-	if (part == SPEC_UNSET || whole == SPEC_UNSET || whole <= 0)
-		put_null(v);
-	else
-		put_milli(v,
-		          (int64_t)((double)part / (double)whole * 1000 + 0.5));
+	put_milli(v, (int64_t)(part / (double)whole * 1000 + 0.5));
 }
 
 static void a_cpu_util(struct row_view *v)
 {
-	put_ratio(v, of(v)->cpu_ms, of(v)->held[RES_CPU]);
+	if (of(v)->cpu_ms == SPEC_UNSET || of(v)->held[RES_CPU] <= 0)
+		put_null(v);
+	else
+		put_ratio(v, (double)of(v)->cpu_ms, of(v)->held[RES_CPU]);
 }
 
 /* A peak is that of the busiest node, and nothing tells how much memory the
@@ -83,10 +81,8 @@ static void a_mem_util(struct row_view *v)
 	    past->peak_kib == SPEC_UNSET || past->held[RES_MEM] <= 0)
 		put_null(v);
 	else
-		put_milli(v,
-		          (int64_t)((double)past->peak_kib / 1024 * (double)ms /
-		                        (double)past->held[RES_MEM] +
-		                    0.5));
+		put_ratio(v, (double)past->peak_kib / 1024 * (double)ms / 1000,
+		          past->held[RES_MEM]);
 }
 
 /* clang-format off */
