@@ -157,6 +157,7 @@ struct planning {
 	const struct snap *snap;
 	const struct plan *plan;
 	const struct queue_found *found;
+	struct apply *apply; /* NULL until there is a plan */
 	bool on_thread;
 	double began_ms, took_ms;
 };
@@ -173,6 +174,7 @@ static void pass_free(struct planning *pass)
 	if (!pass)
 		return;
 	end_snapshot(pass);
+	apply_free(pass->apply);
 	arena_free(pass->arena);
 	free(pass);
 }
@@ -284,19 +286,34 @@ static void pass_done(struct thread_task *task)
 {
 	struct planning *pass = (struct planning *)(void *)task;
 	struct daemon *d = pass->d;
-	double rest = pass->took_ms * PASS_SHARE;
 
 	end_snapshot(pass);
 	d->stats.rows = pass->snap->pend.n;
-	daemon_clock(d);
-	state_use_plan(d->state, pass->snap, pass->plan, pass->found,
-	               pass->arena, clock_wall_s());
+	pass->apply = apply_begin(d->state, pass->snap, pass->plan, pass->found,
+	                          pass->arena);
 	d->stats.passes++;
 	histogram_add(&d->stats.pass_s, histogram_steps, pass->took_ms / 1e3);
 	d->stats.last_ms = pass->took_ms;
 	d->stats.sum_ms += pass->took_ms;
 	if (pass->took_ms > d->stats.max_ms)
 		d->stats.max_ms = pass->took_ms;
+}
+
+/* Whether a part of the plan can be applied now. No job may be started while
+ * the disk is full. */
+static bool can_apply(const struct daemon *d)
+{
+	return !d->full && d->pass && d->pass->apply;
+}
+
+/* Apply the next part of the plan, one in a turn. */
+static void apply(struct daemon *d)
+{
+	struct planning *pass = d->pass;
+	double rest = pass->took_ms * PASS_SHARE;
+
+	if (!apply_part(pass->apply, APPLY_STARTS, clock_wall_s()))
+		return;
 	d->next_pass_ms = clock_fine_ms() +
 	                  (rest < PASS_MAX_WAIT_MS ? rest : PASS_MAX_WAIT_MS);
 	pass_over(d, pass);
@@ -351,12 +368,14 @@ static void think(struct daemon *d)
 	state_tick(d->state, clock_wall_s());
 	look(d);
 	daemon_slice_masses(d);
-	if (d->full || d->pass || !state_wants_plan(d->state))
-		return; /* no job may be started while the disk is full */
-	if (clock_fine_ms() >= d->next_pass_ms)
-		plan(d);
-	else
-		daemon_arm(d->pace, d->next_pass_ms - clock_fine_ms());
+	if (!d->full && !d->pass && state_wants_plan(d->state)) {
+		if (clock_fine_ms() >= d->next_pass_ms)
+			plan(d);
+		else
+			daemon_arm(d->pace, d->next_pass_ms - clock_fine_ms());
+	}
+	if (can_apply(d))
+		apply(d);
 }
 
 void daemon_free_pass(struct daemon *d)
@@ -526,9 +545,9 @@ static void turn(struct daemon *d)
 	run_laters(d);
 	daemon_slice_readings(d);
 	daemon_check_logs(d);
-	/* The tell step may have changed the state: commit that in
-	 * another turn. */
-	if (!d->unwritten && state_is_dirty(d->state))
+	/* The tell step may have changed the state: commit that in another
+	 * turn, in which the next part of a plan is applied, too. */
+	if (can_apply(d) || (!d->unwritten && state_is_dirty(d->state)))
 		daemon_arm(d->again, 0);
 	else if (!d->full && !d->pass && state_wants_plan(d->state))
 		daemon_arm(d->pace, d->next_pass_ms - clock_fine_ms());

@@ -19,12 +19,15 @@
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 
-/* A plan while it is applied. */
 struct apply {
 	struct state *state;
 	const struct snap *snap;
 	const struct plan *plan;
+	const struct queue_found *found;
 	int64_t now;
+	uint32_t next; /* index of the plan's next start */
+	/* something else than this plan has changed since the snapshot */
+	bool changed;
 	/* as_planned[run]: the running job with this index in the snapshot
 	 * still holds the same nodes as then */
 	bool *as_planned;
@@ -70,8 +73,8 @@ static bool runs_as_planned(const struct apply *a, uint32_t run)
 	return true;
 }
 
-/* Set as_planned[] for all running jobs that the plan changes, before
- * any change. */
+/* Set as_planned[] for all running jobs that the plan changes, before it
+ * changes them. */
 static void look_at_runs(struct apply *a)
 {
 	const struct plan *p = a->plan;
@@ -265,13 +268,22 @@ static void apply_eviction(struct apply *a, const struct eviction *e)
 
 /* --- apply and keep a whole plan ----------------------------------------- */
 
-static void apply_all(struct apply *a)
+/* Apply the next starts, at most n. Returns whether there are others. */
+static bool apply_starts(struct apply *a, uint32_t n)
+{
+	const struct plan *p = a->plan;
+
+	for (; n > 0 && a->next < p->nstarts; n--)
+		apply_start(a, &p->start[a->next++]);
+	return a->next < p->nstarts;
+}
+
+/* Apply everything but the starts. */
+static void apply_rest(struct apply *a)
 {
 	const struct plan *p = a->plan;
 
 	look_at_runs(a);
-	for (uint32_t i = 0; i < p->nstarts; i++)
-		apply_start(a, &p->start[i]);
 	for (uint32_t i = 0; i < p->ngrows; i++)
 		apply_grow(a, &p->grow[i]);
 	for (uint32_t i = 0; i < p->nclaims; i++)
@@ -284,9 +296,7 @@ static void apply_all(struct apply *a)
 		if (p->claim[i].row == SNAP_NONE)
 			apply_run_claim(a, i);
 	claims_expire(a->state, a->now);
-	free(a->as_planned);
-	free(a->array);
-	free(a->task);
+	counts_found(a->state, a->found);
 }
 
 /* Forget the last plan. Returns its arena, which the caller frees; NULL if the
@@ -424,31 +434,65 @@ const struct queue_found *snapshot_read_plan(const struct build *taken,
 	return read_plan(&taken->judged, taken->snap, plan, arena);
 }
 
-void state_use_plan(struct state *state, const struct snap *snap,
-                    const struct plan *plan, const struct queue_found *found,
-                    struct arena *arena, int64_t now)
+struct apply *apply_begin(struct state *state, const struct snap *snap,
+                          const struct plan *plan,
+                          const struct queue_found *found, struct arena *arena)
 {
-	struct apply a = {
-		.state = state, .snap = snap, .plan = plan, .now = now
-	};
-	bool changed = state->want_plan || plan->gen != state->gen;
+	struct apply *a = xcalloc(1, sizeof(*a));
 
+	*a = (struct apply){
+		.state = state, .snap = snap, .plan = plan, .found = found
+	};
 	arena_join(arena, forget_plan(state));
 	keep_verdicts(state, snap, plan, arena);
-	/* If `gen` differs, nodes or queues have changed: apply nothing. */
-	if (plan->gen == state->gen) {
-		apply_all(&a);
-		counts_found(state, found);
-	}
-	state->last_plan.wake = plan->wake > now ? plan->wake : NO_TIME;
+	state->last_plan.wake = NO_TIME;
+	return a;
+}
+
+/* All parts are applied, or the rest of the plan is out of date. */
+static void end_plan(struct apply *a)
+{
+	struct state *state = a->state;
+	const struct plan *plan = a->plan;
+	int64_t *wake = &state->last_plan.wake;
+
+	*wake = plan->wake > a->now ? plan->wake : NO_TIME;
 	if (plan->gen == state->gen)
-		scale_use_plan(state, snap, plan, now, &state->last_plan.wake);
+		scale_use_plan(state, a->snap, plan, a->now, wake);
 	/* The time for the next plan may have passed while the planner ran. */
-	a.more |= plan->wake > snap->now && plan->wake <= now;
-	a.more |= plan->again;
-	/* want_plan was set by applying the plan, but the plan's own changes
-	 * need no other pass. */
-	state->want_plan = round_end(state, plan, changed || a.more);
+	a->more |= plan->wake > a->snap->now && plan->wake <= a->now;
+	a->more |= plan->again;
+	state->want_plan = round_end(state, plan, a->changed || a->more);
+}
+
+bool apply_part(struct apply *a, uint32_t starts, int64_t now)
+{
+	struct state *state = a->state;
+
+	a->now = now;
+	a->changed |= state->want_plan || a->plan->gen != state->gen;
+	/* If `gen` differs, nodes or queues have changed: apply nothing. */
+	if (a->plan->gen == state->gen) {
+		if (apply_starts(a, starts)) {
+			/* It was set by applying the plan, but the plan's own
+			 * changes need no other pass. */
+			state->want_plan = false;
+			return false;
+		}
+		apply_rest(a);
+	}
+	end_plan(a);
+	return true;
+}
+
+void apply_free(struct apply *a)
+{
+	if (!a)
+		return;
+	free(a->as_planned);
+	free(a->array);
+	free(a->task);
+	free(a);
 }
 
 void state_apply_plan(struct state *state, const struct snap *snap,
@@ -457,9 +501,12 @@ void state_apply_plan(struct state *state, const struct snap *snap,
 {
 	const struct judgements judged = { .was = state->round.was,
 		                           .at = state->round.was_at };
+	const struct queue_found *found =
+	    read_plan(&judged, snap, plan, *arena);
+	struct apply *a = apply_begin(state, snap, plan, found, *arena);
 
-	state_use_plan(state, snap, plan,
-	               read_plan(&judged, snap, plan, *arena), *arena, now);
+	apply_part(a, UINT32_MAX, now);
+	apply_free(a);
 	arena_free(*arena);
 	*arena = NULL;
 }

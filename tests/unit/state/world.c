@@ -216,10 +216,12 @@ uint64_t world_submit(struct world *w, const char *options)
 
 /* --- passes and events ------------------------------------------------- */
 
-/* Run a pass with the functions that the daemon calls, in the same order. */
+/* Run a pass with the functions that the daemon calls, in the same order. Apply
+ * the plan in small parts. */
 void world_plan(struct world *w)
 {
 	struct arena *arena = arena_new();
+	struct apply *apply;
 	struct build *taken = state_take_snapshot(w->state, w->now, arena);
 	const struct snap *snap = snapshot_finish(taken);
 	const struct queue_found *found;
@@ -231,7 +233,10 @@ void world_plan(struct world *w)
 	ck_assert_msg(plan_check(snap, plan, &err) == 0, "%s", err.text);
 	found = snapshot_read_plan(taken, plan, arena);
 	state_end_snapshot(w->state, taken);
-	state_use_plan(w->state, snap, plan, found, arena, w->now);
+	apply = apply_begin(w->state, snap, plan, found, arena);
+	while (!apply_part(apply, 2, w->now))
+		world_check(w);
+	apply_free(apply);
 	arena_free(arena);
 	world_check(w);
 }
