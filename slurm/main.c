@@ -1,5 +1,4 @@
 /* main.c - the name of the program says which command it is */
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +33,6 @@ int main(int argc, char **argv)
 	int status;
 
 	command_name = slash ? slash + 1 : argv[0];
-	setlocale(LC_CTYPE, "");
 	for (const struct slurm_command *c = commands; c->name; c++) {
 		if (strcmp(c->name, command_name) != 0)
 			continue;
