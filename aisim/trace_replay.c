@@ -135,6 +135,7 @@ static int take_asked(struct replay *r, const struct old_job *past,
 	spec->array = NULL;
 	/* Do not report the job to the cluster that it once came from. */
 	spec->kube_uid = spec->kube_marks = NULL;
+	spec->kube_pod = SPEC_UNSET;
 	spec->queue = past->queue;
 	spec->class = past->class;
 	spec->time_limit = past->limit;

@@ -51,6 +51,7 @@
 #define RANGE_has_mem        0, INT64_MAX
 #define RANGE_kill_on_invalid_dep 0, 1
 #define RANGE_no_idle_check 0, 1
+#define RANGE_kube_pod 0, 1
 
 #define S(name) { #name, true, offsetof(struct spec, name), 0, 0 },
 #define I(name) { #name, false, offsetof(struct spec, name), RANGE_##name },

@@ -109,7 +109,8 @@
 	I(kill_on_invalid_dep) /* 1: end it if --dependency cannot be met */ \
 	I(no_idle_check)       /* 1: its GPUs may be idle, if the queue lets \
 	                        * jobs say so */                             \
-	S(ports)               /* see ports.h */
+	S(ports)               /* see ports.h */                             \
+	I(kube_pod)            /* 1: kube_uid is that of a pod, not a Job */
 
 struct spec {
 #define S(name) const char *name;

@@ -3,6 +3,7 @@
 
 #include "aischedd/run/kube/object/foreign.h"
 #include "aischedd/run/kube/object/peers.h"
+#include "aischedd/run/kube/object/plain.h"
 #include "tests/fuzz/fuzz.h"
 
 static const struct conf_pool pool = { .name = "gpu",
@@ -16,11 +17,8 @@ static const struct kube_home home = {
 	&pool, "c1", "store1", 600, false, "ns"
 };
 
-/* The input is a Job made with kubectl. If it is accepted, the request made
- * from it must be valid. */
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void look_at(json_t *obj)
 {
-	json_t *obj = json_loadb((const char *)data, size, 0, NULL);
 	struct arena *arena = arena_new();
 	struct kube_foreign f;
 	struct kube_peer peer = { .job = 7 };
@@ -47,6 +45,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		assert(err.text[0]);
 	}
 	arena_free(arena);
+}
+
+/* The input is a Job made with kubectl, and a pod. If it is accepted, the
+ * request made from it must be valid. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	json_t *obj = json_loadb((const char *)data, size, 0, NULL);
+	json_t *job = kube_plain_job(obj);
+
+	assert(job);
+	kube_plain_is(obj);
+	look_at(obj);
+	look_at(job);
+	json_decref(job);
 	json_decref(obj);
 	return 0;
 }

@@ -147,7 +147,8 @@ static json_t *event_of(const struct kube_adoptee *j, const char *name)
 	    kube->lease_name, "action", "Schedule", "reason", j->note.code,
 	    "type", j->note.warning ? "Warning" : "Normal", "note",
 	    j->note.text, fitting(j->note.text), "regarding", "apiVersion",
-	    "batch/v1", "kind", "Job", "namespace", namespace, "name",
+	    j->at.plain ? "v1" : "batch/v1", "kind",
+	    j->at.plain ? "Pod" : "Job", "namespace", namespace, "name",
 	    j->at.name, "uid", j->at.uid);
 }
 

@@ -6,6 +6,7 @@
 
 #include "aischedd/run/kube/attempt.h"
 #include "aischedd/run/kube/kube.h"
+#include "aischedd/run/kube/object/plain.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
@@ -192,8 +193,16 @@ static void pods_drop(struct kube *kube)
 	}
 }
 
+/* Whether the pod is a job of its own. */
+static bool is_plain(struct kube *kube, const json_t *obj,
+                     const struct kube_pod *pod)
+{
+	return kube_plain_is(obj) || kube_adopt_find(kube, pod->uid);
+}
+
 static void on_pod(struct kube *kube, json_t *obj, bool deleted)
 {
+	struct kube_space *space;
 	struct kube_owner owner;
 	struct kube_pod pod;
 	struct err err;
@@ -201,13 +210,15 @@ static void on_pod(struct kube *kube, json_t *obj, bool deleted)
 
 	if (kube_pod_read(obj, kube->pool->gpu_resource, &pod, &err) < 0)
 		return;
-	if (kube_object_is_ours(obj, &kube->home, &owner) &&
-	    kube_space_find(kube, pod.namespace)) {
+	space = kube_space_find(kube, pod.namespace);
+	if (space && kube_object_is_ours(obj, &kube->home, &owner)) {
 		/* on_task() takes over the pod */
 		on_task(kube, &pod, &owner, deleted);
 		return;
 	}
 	key = kube_text_key(pod.uid);
+	if (space && is_plain(kube, obj, &pod))
+		kube_adopt_plain_seen(space, obj, deleted);
 	if (kube_adopt_pod_seen(kube, &pod, deleted)) {
 		/* until its Job was known, it counted as a pod of others */
 		other_free(kube, key);

@@ -45,6 +45,8 @@ void job_set_manners(const struct state *state, struct job *job,
 {
 	job->preemptible = submit_class(state, spec, job->queue)->preemptible;
 	job->on_preempt = (uint8_t)state->conf->queues[job->queue].preempt;
+	if (spec->kube_pod == 1) /* a pod cannot run again */
+		job->on_preempt = PREEMPT_CANCEL;
 }
 
 void job_set_grace(const struct state *state, struct job *job,

@@ -196,8 +196,22 @@ START_TEST(what_an_operator_holds_stays_held)
 }
 END_TEST
 
+START_TEST(a_pod_ends_when_it_is_evicted)
+{
+	struct spec spec = world_spec(&w, "");
+
+	spec.kube_uid = "u-2";
+	spec.kube_pod = 1;
+	spec.pool = "here";
+	state_submit(w.state, &spec, &w.who, 0, 1, 1,
+	             state_take_ids(w.state, 1), w.now);
+	ck_assert_int_eq(state_job(w.state, 1)->on_preempt, PREEMPT_CANCEL);
+}
+END_TEST
+
 SUITE(adopt)
 {
+	tcase_add_test(tc, a_pod_ends_when_it_is_evicted);
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, its_runner_is_told_of_it);
 	tcase_add_test(tc, and_of_its_end);

@@ -103,6 +103,7 @@ enum effect_on {
 #define OTHER_no_idle_check   ALIKE, "1"
 #define OTHER_kube_marks      ALIKE, "other"
 #define OTHER_ports           ALIKE, "other=1"
+#define OTHER_kube_pod        ALIKE, "1"
 
 static const struct {
 	enum effect_on effect;

@@ -9,6 +9,7 @@
 
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/object/peers.h"
+#include "aischedd/run/kube/object/plain.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 #include "libcommon/spec/spec_marks.h"
@@ -190,9 +191,23 @@ void kube_adopt_seen(struct kube_space *space, json_t *obj, bool deleted)
 	kube_adopt_step(j);
 }
 
+void kube_adopt_plain_seen(struct kube_space *space, json_t *pod, bool deleted)
+{
+	json_t *job = kube_plain_job(pod);
+
+	kube_adopt_seen(space, job, deleted);
+	json_decref(job);
+}
+
+/* Whether a Job or pod that no watch has shown in any namespace is gone: all
+ * Jobs and pods have been listed. */
+static bool all_listed(const struct kube *kube)
+{
+	return kube_space_all_known(kube) && kube->sight.synced[SEE_PODS];
+}
+
 /* When a list begins, mark all Jobs of the namespace. When it ends, Jobs that
- * are still marked are gone. A Job that no watch has shown in any namespace is
- * gone when the Jobs of all namespaces have been listed. */
+ * are still marked are gone. */
 void kube_adopt_news(struct kube_space *space, enum kube_news news)
 {
 	struct kube *kube = space->kube;
@@ -204,14 +219,34 @@ void kube_adopt_news(struct kube_space *space, enum kube_news news)
 		return;
 	/* The caller sets `synced` only after this call. */
 	space->sight.synced[SEE_JOBS] |= news == KUBE_SYNCED;
-	all = kube_space_all_known(kube);
+	all = all_listed(kube);
 	while ((j = map_each(&kube->adopt.by_uid, &at)))
 		if (news == KUBE_RESET)
-			j->marked |= j->space == space;
-		else if (j->space ? j->space == space && j->marked : all)
+			j->marked |= !j->at.plain && j->space == space;
+		else if (j->space
+		             ? !j->at.plain && j->space == space && j->marked
+		             : all)
 			j->gone = true;
 	if (news == KUBE_SYNCED)
 		kube_adopt_step_all(kube);
+}
+
+void kube_adopt_plain_news(struct kube *kube, enum kube_news news)
+{
+	struct kube_adoptee *j;
+	size_t at = 0;
+	bool all;
+
+	if (news != KUBE_RESET && news != KUBE_SYNCED)
+		return;
+	/* The caller sets `synced` only after this call. */
+	kube->sight.synced[SEE_PODS] |= news == KUBE_SYNCED;
+	all = all_listed(kube);
+	while ((j = map_each(&kube->adopt.by_uid, &at)))
+		if (news == KUBE_RESET)
+			j->marked |= j->at.plain;
+		else if (j->space ? j->at.plain && j->marked : all)
+			j->gone = true;
 }
 
 void kube_adopt_tell(struct kube_adoptee *j, struct run_event *ev)
@@ -251,8 +286,8 @@ static int check_space(const struct kube_adoptee *j, const struct spec *spec,
 	if (its == j->space)
 		return 0;
 	return err_set(err, EINVAL,
-	               "queue '%s' takes Jobs of namespace '%s' only",
-	               spec->queue, its->name);
+	               "queue '%s' takes %s of namespace '%s' only",
+	               spec->queue, j->at.plain ? "pods" : "Jobs", its->name);
 }
 
 /* Add to the request what the affinity between its pods and those of other Jobs
@@ -375,8 +410,8 @@ static void on_marks(struct kube_adoptee *j, const char *marks)
 	j->changing = false;
 	free(j->refused);
 	j->refused = NULL;
-	text = xasprintf("job %" PRIu64 " asks for what the Job asks for now",
-	                 j->job);
+	text = xasprintf("job %" PRIu64 " asks for what the %s asks for now",
+	                 j->job, j->at.plain ? "pod" : "Job");
 	kube_note(j, false, "Changed", text);
 	free(text);
 }
@@ -426,13 +461,14 @@ void kube_adopt_explain(struct runner *r, uint64_t job, const char *code,
 /* --- make the calls that a Job needs now --- */
 
 /* Report RUN_WITHDRAWN once if the Job is no longer ours: it is deleted, has
- * ended without an attempt, or belongs to another daemon. */
+ * ended without an attempt, or belongs to another daemon. A pod that we delete
+ * to stop its job does not count. */
 static void check_owner(struct kube_adoptee *j)
 {
 	bool lost = j->gone || j->at.deleting || (j->at.taken && !j->at.ours) ||
 	            (kube_adopt_is_over(j) && !j->run.attempt);
 
-	if (!lost || j->withdrawn)
+	if (!lost || j->withdrawn || (j->at.plain && j->run.stop))
 		return;
 	j->withdrawn = true;
 	j->kube->fn(&(struct run_event){ .kind = RUN_WITHDRAWN, .job = j->job },
@@ -441,11 +477,11 @@ static void check_owner(struct kube_adoptee *j)
 
 /* When the job has ended, delete its Job if the job was cancelled or preempted
  * or missed its deadline. The Job of a failed job stays, for its owner to
- * see. */
+ * see; a pod that has not ended itself does not, as it cannot be suspended. */
 static void wind_up(struct kube_adoptee *j)
 {
 	bool goes = j->state == JOB_CANCELLED || j->state == JOB_DEADLINE ||
-	            j->state == JOB_PREEMPTED;
+	            j->state == JOB_PREEMPTED || j->at.plain;
 
 	if (j->gone && !kube_adopt_pod_any_alive(j)) {
 		adoptee_free(j);
@@ -463,11 +499,17 @@ static void wind_up(struct kube_adoptee *j)
 }
 
 /* While the job waits in the queue, suspend its Job again if somebody has
- * resumed it. */
+ * resumed it, or delete its pod if somebody has bound it. */
 static void keep_waiting(struct kube_adoptee *j)
 {
 	if (j->withdrawn || !kube_adopt_claim(j) || j->at.suspended)
 		return;
+	if (j->at.plain) {
+		if (kube_adopt_pod_any_alive(j))
+			kube_adopt_ask(j, ADOPT_DELETE,
+			               kube_object_deletion(j->at.uid, -1));
+		return;
+	}
 	kube_adopt_ask(j, ADOPT_SUSPEND, kube_foreign_suspend(j->at.uid, true));
 }
 

@@ -7,6 +7,10 @@
  * the plan; to stop it, it suspends the Job. The owner stays in control:
  * deleting the Job cancels the job, suspending the Job requeues the job.
  *
+ * A pod that waits in a queue by itself (plain.h) goes the same way: to start
+ * the job, the runner removes the pod's gate and binds the pod. It cannot be
+ * suspended, so to stop the job the runner deletes it.
+ *
  * As with our own Jobs, each step compares what is wanted with what the cluster
  * has, and makes the calls that bring the two together.
  */
@@ -72,6 +76,10 @@ struct kube_adoption {
 /* Handle what the watch reports about a Job that we did not make. */
 void kube_adopt_seen(struct kube_space *space, json_t *obj, bool deleted);
 void kube_adopt_news(struct kube_space *space, enum kube_news news);
+/* The same for pods that wait in a queue by themselves; after a list the caller
+ * steps all. */
+void kube_adopt_plain_seen(struct kube_space *space, json_t *pod, bool deleted);
+void kube_adopt_plain_news(struct kube *kube, enum kube_news news);
 void kube_adopt_free(struct kube *kube);
 
 /* Offer the Job to the daemon, or make the calls that it needs now. May free

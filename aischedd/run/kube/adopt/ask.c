@@ -8,6 +8,7 @@
 #include "aischedd/run/kube/adopt/end.h"
 #include "aischedd/run/kube/client/path.h"
 #include "aischedd/run/kube/kube.h"
+#include "aischedd/run/kube/object/plain.h"
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
@@ -88,6 +89,15 @@ static void on_refused(struct kube_adoptee *j, enum kube_adopt_kind kind,
 		kube_adopt_end_fail(j, FAULT_POOL, err->text);
 }
 
+/* Update the state of the Job, or pod, from the answer to a PATCH. */
+static void look(struct kube_adoptee *j, json_t *body)
+{
+	json_t *job = j->at.plain ? kube_plain_job(body) : json_incref(body);
+
+	kube_adopt_look(j, job);
+	json_decref(job);
+}
+
 static void on_answer(const struct kube_answer *answer, void *arg)
 {
 	struct adopt_call *call = arg;
@@ -112,7 +122,7 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 	else if (kind == ADOPT_VOLUME)
 		kube_claims_answered(j->kube, answer->body);
 	else if (kind != ADOPT_DELETE && !calls[kind].pod)
-		kube_adopt_look(j, answer->body);
+		look(j, answer->body);
 	/* After an error do not step the Job at once: the next tick repeats the
 	 * call. */
 	if (!err)
@@ -159,6 +169,8 @@ void kube_adopt_ask(struct kube_adoptee *j, enum kube_adopt_kind kind,
 {
 	if (j->asking[kind])
 		json_decref(body);
+	else if (j->at.plain)
+		send_call(j, kind, NULL, "/api/v1", "/pods", j->at.name, body);
 	else
 		send_call(j, kind, NULL, "/apis/batch/v1", "/jobs", j->at.name,
 		          body);

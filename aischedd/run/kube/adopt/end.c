@@ -73,6 +73,7 @@ void kube_adopt_end_take_down(struct kube_adoptee *j)
 	struct kube_adopt_run *run = &j->run;
 	bool goes =
 	    run->stop && (run->why == STOP_CANCEL || run->why == STOP_DEADLINE);
+	bool bound = kube_adopt_pod_any_alive(j);
 
 	/* save logs now: Kubernetes deletes the pods when they have ended */
 	kube_adopt_end_keep(j, true);
@@ -82,9 +83,11 @@ void kube_adopt_end_take_down(struct kube_adoptee *j)
 	    (!kube_keep_is_reading(run->keep) &&
 	     clock_boot_ms() - run->stop_ms < KEEP_MS))
 		return;
-	if (goes)
+	if (goes || (j->at.plain && (run->stop || bound)))
 		kube_adopt_ask(j, ADOPT_DELETE,
 		               kube_object_deletion(j->at.uid, -1));
+	else if (j->at.plain)
+		return; /* it was not bound, and can be started again */
 	else if (run->stop && run->why == STOP_TIME_LIMIT && !j->at.suspended &&
 	         !is_late(j, run->stop_ms))
 		kube_adopt_ask(j, ADOPT_EXPIRE, kube_foreign_expire(j->at.uid));
@@ -160,8 +163,11 @@ static void tell_ended(struct kube_adoptee *j)
 		o.start = o.end;
 	if (j->at.failed) {
 		read_failure(j, &o);
-		buf_printf(&text, "its Job failed: %s%s%s", j->at.reason,
-		           *j->at.message ? ": " : "", j->at.message);
+		buf_printf(&text, "its %s failed", j->at.plain ? "pod" : "Job");
+		if (*j->at.reason)
+			buf_printf(&text, ": %s", j->at.reason);
+		if (*j->at.message)
+			buf_printf(&text, ": %s", j->at.message);
 	} else if (!j->at.complete) {
 		o.signal = SIGTERM;
 	}

@@ -181,6 +181,8 @@ bool kube_adopt_pod_seen(struct kube *kube, struct kube_pod *pod, bool deleted)
 	struct kube_adoptee *j = kube_adopt_find(kube, pod->owner);
 	struct kube_adopt_pod *p;
 
+	if (!j) /* a pod without Job */
+		j = kube_adopt_find(kube, pod->uid);
 	/* After a restart, pods may be listed before their Job: while j->space
 	 * is not known yet, take pods of all namespaces. */
 	if (!j || !space || (j->space && j->space != space))
@@ -220,6 +222,7 @@ void kube_adopt_pod_news(struct kube *kube, enum kube_news news)
 		else
 			TAILQ_FOREACH(p, &j->pods, of_list)
 				p->marked = true;
+	kube_adopt_plain_news(kube, news);
 	if (news == KUBE_SYNCED)
 		kube_adopt_step_all(kube);
 }

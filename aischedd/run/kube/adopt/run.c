@@ -7,6 +7,7 @@
 
 #include "aischedd/run/kube/adopt/end.h"
 #include "aischedd/run/kube/kube.h"
+#include "aischedd/run/kube/object/plain.h"
 #include "aischedd/run/kube/object/volume.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
@@ -48,7 +49,9 @@ static void let_run(struct kube_adoptee *j)
 		kube_adopt_end_fail(j, FAULT_USER, text);
 		return;
 	}
-	kube_adopt_ask(j, ADOPT_RESUME, kube_foreign_suspend(j->at.uid, false));
+	kube_adopt_ask(j, ADOPT_RESUME,
+	               j->at.plain ? kube_plain_open(j->at.uid)
+	                           : kube_foreign_suspend(j->at.uid, false));
 }
 
 /* The owner has suspended the Job: tell the daemon, once, to requeue the
@@ -168,7 +171,8 @@ static void check_started(struct kube_adoptee *j)
 	    (ran < run->nslots && ran < j->at.rest && !kube_adopt_is_over(j)))
 		return;
 	run->started = true;
-	kube_note(j, false, "Started", "all of its pods run");
+	kube_note(j, false, "Started",
+	          j->at.plain ? "it runs" : "all of its pods run");
 	kube_adopt_tell(j, &(struct run_event){ .kind = RUN_STARTED,
 	                                        .time = last_start(j) });
 }
@@ -212,7 +216,7 @@ static void run_on(struct kube_adoptee *j)
 	    kube_adopt_end_is_due(j))
 		return;
 	if (j->at.suspended) {
-		if (j->run.on)
+		if (j->run.on && !j->at.plain)
 			give_back(j);
 		else
 			let_run(j);
@@ -225,7 +229,7 @@ static void run_on(struct kube_adoptee *j)
 /* Whether the Job controller will make no further pods for the Job. */
 static bool is_still(const struct kube_adoptee *j)
 {
-	return j->gone || j->at.deleting || j->at.suspended ||
+	return j->at.plain || j->gone || j->at.deleting || j->at.suspended ||
 	       kube_adopt_is_over(j);
 }
 

@@ -9,6 +9,7 @@
 
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/object/affinity.h"
+#include "aischedd/run/kube/object/plain.h"
 #include "aischedd/run/kube/object/pod.h"
 #include "aischedd/run/kube/object/spread.h"
 #include "libcommon/buf.h"
@@ -138,6 +139,7 @@ int kube_foreign_look(json_t *obj, const struct kube_home *home,
 	ret->uid = text_at(obj, "metadata.uid");
 	if (!*ret->name || !*ret->uid)
 		return err_set(err, EINVAL, "a Job without name or uid");
+	ret->plain = !strcmp(text_at(obj, "kind"), "Pod");
 	ret->priority_class =
 	    text_at(obj, "spec.template.spec.priorityClassName");
 	ret->version = text_at(obj, "metadata.resourceVersion");
@@ -155,6 +157,7 @@ int kube_foreign_look(json_t *obj, const struct kube_home *home,
 struct wish {
 	struct submit submit;
 	const struct conf_pool *pool;
+	bool plain; /* it is a pod, not a Job */
 	/* metadata and spec of the Job, spec of its pods */
 	const json_t *meta, *job, *pod;
 	struct arena *arena;
@@ -275,19 +278,22 @@ static int check_volumes(const struct wish *w, struct err *err)
 static int check_template(const struct wish *w, struct err *err)
 {
 	const char *manager = text_at(w->job, "managedBy");
+	const char *at = w->plain ? "spec" : "spec.template.spec";
 
 	if (*manager && strcmp(manager, "kubernetes.io/job-controller") != 0)
 		return err_set(err, EINVAL, "it is managed by '%.100s'",
 		               manager);
 	if (strcmp(text_at(w->pod, "schedulerName"), KUBE_SCHEDULER) != 0)
 		return err_set(err, EINVAL,
-		               "set spec.template.spec.schedulerName to "
-		               "'" KUBE_SCHEDULER "'");
+		               "set %s.schedulerName to '" KUBE_SCHEDULER "'",
+		               at);
 	if (*text_at(w->pod, "nodeName"))
 		return err_set(err, EINVAL,
-		               "spec.template.spec.nodeName is set: leave the "
-		               "choice to aisched");
-	if (json_array_size(json_object_get(w->pod, "schedulingGates")))
+		               "%s.nodeName is set: leave the choice to "
+		               "aisched",
+		               at);
+	if (!w->plain &&
+	    json_array_size(json_object_get(w->pod, "schedulingGates")))
 		return err_set(err, EINVAL,
 		               "its pods have schedulingGates, which nobody "
 		               "would open: leave them out");
@@ -449,6 +455,24 @@ static int take_user(const struct wish *w, const char *s, const char **ret,
 	return 0;
 }
 
+/* A pod runs once: its controller makes another one. It may serve for as long
+ * as it likes, unless it says otherwise; queues with max_time refuse it then.
+ */
+static int take_once(struct wish *w, struct err *err)
+{
+	struct spec *spec = &w->submit.spec;
+
+	if (spec->requeue == 1)
+		return err_set(err, EINVAL,
+		               PREFIX "requeue: a pod cannot run again, only "
+		                      "Jobs can");
+	spec->requeue = 0;
+	spec->kube_pod = 1;
+	if (spec->time_limit == SPEC_UNSET)
+		spec->time_limit = TIME_UNLIMITED;
+	return 0;
+}
+
 /* Check the options in the same way as those that aisub sends, and store them
  * in ret. */
 static int check_spec(const struct wish *w, struct spec *ret, struct err *err)
@@ -478,7 +502,12 @@ int kube_foreign_read(json_t *obj, const struct conf_pool *pool,
 	w.pod = kube_map(&r, "spec.template.spec");
 	if (!w.pod)
 		return err_set(err, EINVAL, "it has no spec.template.spec");
+	w.plain = f.plain;
 	submit_init(&w.submit, arena, NULL, now);
+	if (!f.suspended && f.plain)
+		return err_set(err, EINVAL,
+		               "create it with '" KUBE_GATE
+		               "' in spec.schedulingGates: aisched opens it");
 	if (!f.suspended)
 		return err_set(err, EINVAL,
 		               "set spec.suspend to true: aisched starts it");
@@ -490,6 +519,8 @@ int kube_foreign_read(json_t *obj, const struct conf_pool *pool,
 	    take_times(&w, err) < 0 ||
 	    take_user(&w, kube_foreign_user(obj, pool), ret_user, err) < 0 ||
 	    take_rules(&w, err) < 0 || take_amounts(&w, err) < 0)
+		return -1;
+	if (f.plain && take_once(&w, err) < 0)
 		return -1;
 	take_claims(&w);
 	spec->name = f.name;

@@ -27,10 +27,12 @@
 
 enum { KUBE_USER_MAX = 253 };
 
-/* The state of a Job made with kubectl. Strings are borrowed from its JSON. */
+/* The state of a Job made with kubectl, or of a pod without one. Strings are
+ * borrowed from its JSON. */
 struct kube_foreign {
 	const char *name, *uid, *version; /* version: resourceVersion */
 	int64_t generation;
+	bool plain;     /* it is a pod, read by plain.h */
 	bool queued;    /* it has the label KUBE_LABEL_QUEUE */
 	bool suspended; /* spec.suspend is set */
 	bool deleting;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/object/plain.h"
 #include "libcommon/buf.h"
 #include "tests/unit/check.h"
 
@@ -430,6 +431,134 @@ START_TEST(is_of_the_daemon_that_claimed_it)
 }
 END_TEST
 
+/* --- pods without a Job --------------------------------------------------- */
+
+#define GATE   "'schedulingGates': [{'name': 'aisched.io/queue'}],"
+#define SPARED "'schedulerName': 'aisched', 'containers': [{'name': 'a'}]"
+
+/* Returns a pod with this spec and more fields of its metadata and status. */
+static json_t *pod_of(const char *meta, const char *spec_text,
+                      const char *status)
+{
+	struct buf text = { 0 };
+	json_t *obj;
+
+	buf_printf(&text,
+	           "{'metadata': {'name': 'web-1', 'uid': 'p-1', %s"
+	           " 'labels': {'aisched.io/queue': 'q', 'app': 'web'}},"
+	           " 'spec': {%s}, 'status': {%s}}",
+	           meta, spec_text, status);
+	for (char *p = text.data; *p; p++)
+		*p = *p == '\'' ? '"' : *p;
+	obj = json_loads(text.data, 0, NULL);
+	ck_assert_ptr_nonnull(obj);
+	buf_free(&text);
+	return obj;
+}
+
+/* Returns the Job as which the pod is read; frees the pod. */
+static json_t *as_job(json_t *pod)
+{
+	json_t *job = kube_plain_job(pod);
+
+	json_decref(pod);
+	ck_assert_ptr_nonnull(job);
+	return job;
+}
+
+START_TEST(a_pod_is_a_job_that_runs_once)
+{
+	must_read(as_job(
+	    pod_of("",
+	           GATE "'schedulerName': 'aisched', 'containers': [{"
+	                "'resources': {'requests': {'nvidia.com/gpu': '2'}}}]",
+	           "'phase': 'Pending'")));
+	ck_assert_str_eq(spec.name, "web-1");
+	ck_assert_str_eq(spec.kube_uid, "p-1");
+	ck_assert_int_eq(spec.kube_pod, 1);
+	ck_assert_int_eq(spec.tasks, 1);
+	ck_assert_int_eq(spec.gpus, 2000);
+	ck_assert_int_eq(spec.requeue, 0);
+	ck_assert_int_eq(spec.time_limit, TIME_UNLIMITED);
+	must_read(as_job(
+	    pod_of("", GATE SPARED ", 'activeDeadlineSeconds': 60", "")));
+	ck_assert_int_eq(spec.time_limit, 60);
+}
+END_TEST
+
+static const struct {
+	const char *meta, *spec, *want; /* want: NULL: it is read */
+} pods[] = {
+	{ "", GATE SPARED, NULL },
+	{ "", SPARED, "in spec.schedulingGates" },
+	{ "", GATE "'containers': []", "set spec.schedulerName to 'aisched'" },
+	{ "", GATE SPARED ", 'nodeName': 'n'", "spec.nodeName is set" },
+	{ "'annotations': {'aisched.io/requeue': 'yes'},", GATE SPARED,
+	  "a pod cannot run again" },
+};
+
+START_TEST(a_pod_is_refused_with_a_reason)
+{
+	json_t *job = as_job(pod_of(pods[_i].meta, pods[_i].spec, ""));
+	struct err err = { 0 };
+	int rc = read_job(job, &err);
+
+	ck_assert_int_eq(rc, pods[_i].want ? -1 : 0);
+	if (rc < 0)
+		ck_assert_msg(strstr(err.text, pods[_i].want) != NULL, "%s",
+		              err.text);
+}
+END_TEST
+
+#define OWNER(kind) \
+	"'ownerReferences': [{'controller': true, 'kind': '" kind "'}],"
+
+static const struct {
+	const char *meta, *spec;
+	bool want;
+} waiting[] = {
+	{ "", GATE SPARED, true },
+	{ OWNER("ReplicaSet"), GATE SPARED, true },
+	{ OWNER("Job"), GATE SPARED, false },
+	{ "", SPARED, true },
+	{ "", SPARED ", 'nodeName': 'n'", false },
+	{ "'annotations': {'aisched.io/store': 's'},",
+	  SPARED ", 'nodeName': 'n'", true },
+	{ "", "'schedulerName': 'default-scheduler'", false },
+	{ "",
+	  "'schedulingGates': [{'name': 'aisched.io/queue'},"
+	  " {'name': 'x/y'}]," SPARED,
+	  false },
+};
+
+START_TEST(a_pod_waits_by_itself)
+{
+	json_t *pod = pod_of(waiting[_i].meta, waiting[_i].spec, "");
+
+	ck_assert_int_eq(kube_plain_is(pod), waiting[_i].want);
+	json_decref(pod);
+}
+END_TEST
+
+START_TEST(a_pod_says_how_it_ended)
+{
+	json_t *done = as_job(pod_of("", SPARED, "'phase': 'Succeeded'"));
+	json_t *late = as_job(pod_of("", SPARED,
+	                             "'phase': 'Failed',"
+	                             " 'reason': 'DeadlineExceeded'"));
+	struct kube_foreign f;
+	struct err err;
+
+	ck_assert_int_eq(kube_foreign_look(done, &home, &f, &err), 0);
+	ck_assert(f.plain && f.complete && !f.failed && !f.suspended);
+	ck_assert_int_eq(f.rest, 0);
+	ck_assert_int_eq(kube_foreign_look(late, &home, &f, &err), 0);
+	ck_assert(f.plain && f.failed && f.late);
+	json_decref(done);
+	json_decref(late);
+}
+END_TEST
+
 SUITE(kube_foreign)
 {
 	tcase_add_checked_fixture(tc, setup, teardown);
@@ -450,4 +579,9 @@ SUITE(kube_foreign)
 	tcase_add_test(tc, says_where_it_stands);
 	tcase_add_test(tc, a_first_success_is_the_last_pod_of_a_work_queue);
 	tcase_add_test(tc, is_of_the_daemon_that_claimed_it);
+	tcase_add_test(tc, a_pod_is_a_job_that_runs_once);
+	tcase_add_loop_test(tc, a_pod_is_refused_with_a_reason, 0,
+	                    ARRAY_SIZE(pods));
+	tcase_add_loop_test(tc, a_pod_waits_by_itself, 0, ARRAY_SIZE(waiting));
+	tcase_add_test(tc, a_pod_says_how_it_ended);
 }
