@@ -2,7 +2,7 @@
  * aisched-gpu - list this machine's GPUs, or tell how busy they are
  *
  *	aisched-gpu list
- *	aisched-gpu sample SECONDS GPU...
+ *	aisched-gpu sample [--cgroup DIR] SECONDS GPU[/THOUSANDTHS]...
  *
  * This is a program of its own, because a driver may hang or crash. The daemon
  * runs it with list when it starts, and reads one JSON object (list.h); the
@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,11 +25,20 @@
 
 enum { NO_LIBRARY = 3, PERIOD_MOST = 86400 };
 
-static const struct opt options[] = { OPT_END };
+struct settings {
+	const char *cgroup;
+};
+
+static const struct opt options[] = {
+	{ 0, "cgroup", "DIR",
+	  "the cgroup of the job, to measure its part of GPUs", opt_set_text,
+	  offsetof(struct settings, cgroup), false },
+	OPT_END
+};
 
 static const struct opt_prog prog = {
 	.name = "aisched-gpu",
-	.usage = "list | sample SECONDS GPU...",
+	.usage = "list | sample SECONDS GPU[/THOUSANDTHS]...",
 	.about = "Print the GPUs of this machine as JSON, or now and then how "
 		 "busy some are,\nas their driver tells of them. aischedd and "
 		 "its shepherds ask it.",
@@ -57,7 +67,7 @@ static int list(void)
 }
 
 /* Run `sample`; the words are SECONDS GPU... */
-static int sample(char *const *words, int n)
+static int sample(const char *cgroup, char *const *words, int n)
 {
 	int64_t period;
 	struct err why;
@@ -69,18 +79,19 @@ static int sample(char *const *words, int n)
 		errx(EXIT_USAGE, "sample: SECONDS: %s", why.text);
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGALRM, SIG_DFL);
-	if (sample_gpus(period, words + 1, n - 1, &why) < 0)
+	if (sample_gpus(period, cgroup, words + 1, n - 1, &why) < 0)
 		errx(status_of(&why), "%s", why.text);
 	return EXIT_SUCCESS;
 }
 
 int main(int argc, char **argv)
 {
-	int first = opt_parse(&prog, NULL, argc, argv);
+	struct settings set = { 0 };
+	int first = opt_parse(&prog, &set, argc, argv);
 
 	if (argc - first == 1 && !strcmp(argv[first], "list"))
 		return list();
 	if (argc > first && !strcmp(argv[first], "sample"))
-		return sample(argv + first + 1, argc - first - 1);
+		return sample(set.cgroup, argv + first + 1, argc - first - 1);
 	errx(EXIT_USAGE, "expected 'list' or 'sample'; try '--help'");
 }

@@ -42,6 +42,21 @@ typedef struct {
 } nvmlUtilization_t;
 
 typedef struct {
+	unsigned pid;
+	unsigned long long usedGpuMemory; /* bytes, or NVML_NOT_AVAILABLE */
+	unsigned gpuInstanceId, computeInstanceId;
+} nvmlProcessInfo_t;
+
+#define NVML_NOT_AVAILABLE (~0ULL)
+
+typedef struct {
+	unsigned pid;
+	unsigned long long timeStamp; /* us */
+	/* percent of the time up to then */
+	unsigned smUtil, memUtil, encUtil, decUtil;
+} nvmlProcessUtilizationSample_t;
+
+typedef struct {
 	unsigned start, size; /* memory slices */
 } nvmlGpuInstancePlacement_t;
 
@@ -77,6 +92,11 @@ enum { NVML_LINK_TO_GPU = 0, NVML_LINK_TO_SWITCH = 2 };
 	  (nvmlDevice_t device, nvmlMemory_v2_t * ret))                        \
 	X(nvmlDeviceGetUtilizationRates,                                       \
 	  (nvmlDevice_t device, nvmlUtilization_t * ret))                      \
+	X(nvmlDeviceGetComputeRunningProcesses_v3,                             \
+	  (nvmlDevice_t device, unsigned *n, nvmlProcessInfo_t *ret))          \
+	X(nvmlDeviceGetProcessUtilization,                                     \
+	  (nvmlDevice_t device, nvmlProcessUtilizationSample_t * ret,          \
+	   unsigned *n, unsigned long long since_us))                          \
 	X(nvmlDeviceGetNvLinkState,                                            \
 	  (nvmlDevice_t device, unsigned link, unsigned *ret))                 \
 	X(nvmlDeviceGetNvLinkRemoteDeviceType,                                 \

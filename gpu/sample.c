@@ -11,6 +11,7 @@
 
 #include "gpu/amd.h"
 #include "gpu/list.h"
+#include "gpu/part.h"
 #include "libcommon/clock.h"
 #include "libcommon/parse.h"
 
@@ -24,6 +25,9 @@ struct source {
 	bool has_nvml;
 	nvmlDevice_t device[LIMIT_GPUS];
 	int dirfd[LIMIT_GPUS];
+	uint32_t milli[LIMIT_GPUS];    /* the part of the job, in thousandths */
+	uint64_t since_us[LIMIT_GPUS]; /* of part_read() */
+	const char *cgroup;
 	int n;
 };
 
@@ -130,20 +134,36 @@ static void ask_nvml(const struct nvml *nvml, nvmlDevice_t device,
 	ret->total_mib = (int64_t)(memory.total >> 20);
 }
 
-/* Print a line; returns false if nobody reads any longer. */
-static bool print_all(const struct source *from)
+static void ask(struct source *from, int i, const struct part_procs *procs,
+                struct gpu_now *ret)
 {
+	bool whole = from->milli[i] == 1000;
+
+	if (from->has_nvml && from->device[i] && whole)
+		ask_nvml(&from->nvml, from->device[i], ret);
+	else if (from->has_nvml && from->device[i])
+		part_read(&from->nvml, from->device[i], procs, from->milli[i],
+		          &from->since_us[i], ret);
+	else if (!from->has_nvml && from->dirfd[i] >= 0 && whole)
+		amd_read(from->dirfd[i], ret);
+}
+
+/* Print a line; returns false if nobody reads any longer. */
+static bool print_all(struct source *from)
+{
+	struct part_procs procs = { 0 };
+
+	if (from->cgroup)
+		part_read_procs(from->cgroup, &procs);
 	for (int i = 0; i < from->n; i++) {
 		struct gpu_now now = { -1, -1, -1 };
 
-		if (from->has_nvml && from->device[i])
-			ask_nvml(&from->nvml, from->device[i], &now);
-		else if (!from->has_nvml && from->dirfd[i] >= 0)
-			amd_read(from->dirfd[i], &now);
+		ask(from, i, &procs, &now);
 		printf("%s%lld %lld %lld", i ? " " : "", (long long)now.percent,
 		       (long long)now.used_mib, (long long)now.total_mib);
 	}
 	putchar('\n');
+	free(procs.pid);
 	return fflush(stdout) == 0;
 }
 
@@ -159,11 +179,31 @@ static bool sleep_until(int64_t at_ms)
 	return true;
 }
 
-int sample_gpus(int64_t period_s, char *const *name, int n, struct err *err)
+/* Cut the thousandths off each name; returns -1 if they are bad. */
+static int take_parts(struct source *ret, char *const *name, struct err *err)
 {
-	struct source from = { .n = n };
+	for (int i = 0; i < ret->n; i++) {
+		char *slash = strchr(name[i], '/');
+		int64_t milli = 1000;
+
+		if (slash && parse_int(slash + 1, 1, 1000, &milli, err) < 0)
+			return -1;
+		if (slash)
+			*slash = '\0';
+		ret->milli[i] = (uint32_t)milli;
+	}
+	return 0;
+}
+
+int sample_gpus(int64_t period_s, const char *cgroup, char *const *name, int n,
+                struct err *err)
+{
+	struct source from = { .cgroup = cgroup, .n = n };
 	int64_t next;
 	bool more;
+
+	if (take_parts(&from, name, err) < 0)
+		return -1;
 
 	alarm(HANGS_S);
 	if (source_open(&from, name, err) < 0)

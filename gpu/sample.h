@@ -19,9 +19,14 @@
  * -1: not known. The numbers are from NVIDIA's library or, if there is none,
  * from the files of AMD's driver.
  *
+ * A name like "GPU-0000/500" stands for 500 thousandths of the GPU: the line
+ * then says what the processes of the cgroup in folder `cgroup`, which may be
+ * NULL, use of this part (part.h).
+ *
  * If the driver hangs, SIGALRM ends the process. Fails with ENOENT if there is
  * no driver, else like nvml_open().
  */
-int sample_gpus(int64_t period_s, char *const *name, int n, struct err *err);
+int sample_gpus(int64_t period_s, const char *cgroup, char *const *name, int n,
+                struct err *err);
 
 #endif

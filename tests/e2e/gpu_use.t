@@ -35,6 +35,12 @@ is_seen()
 	json "$1" '.gpu_known_seconds != null' | grep -q true
 }
 
+# JOB: whether its GPU has been measured while it was busy
+is_busy()
+{
+	json "$1" '.gpu_busy_seconds > 0' | grep -q true
+}
+
 # JOB MS: whether it has run for that many ms
 has_run()
 {
@@ -73,6 +79,24 @@ echo old >>gpus
 is "a driver that does not tell what it reserves" "$(sample GPU-0000 GPU-0001)" \
 	"-1 480 81920 7 580 81920"
 mv new_gpus gpus
+mkdir half
+printf '11\n12\n' >half/cgroup.procs
+now "process 1 11 20 1024" "process 1 12 5 512" "process 1 99 60 9000"
+is "a half, by the job's processes" "$(sample --cgroup half GPU-0000/500)" \
+	"50 1536 40960"
+is "of processes that are not known" "$(sample GPU-0000/500)" "-1 -1 -1"
+now "process 1 99 60 9000"
+is "a half that is idle" "$(sample --cgroup half GPU-0000/500)" "0 0 40960"
+now "process 1 11 80 50000"
+is "more than the half" "$(sample --cgroup half GPU-0000/500)" "100 50000 40960"
+cp "$(command -v sleep)" nvidia-cuda-mps-server
+./nvidia-cuda-mps-server 1000 &
+server=$!
+wait_for grep -q nvidia-cuda-mps "/proc/$server/comm"
+now "process 1 11 0 1024" "process 1 $server 40 30"
+is "a half with MPS" "$(sample --cgroup half GPU-0000/500)" "-1 1024 40960"
+kill $server
+fails "no part" 1 "bad number '0'" "$gpu" sample 1 GPU-0000/0
 fails "no GPU" 2 "expected SECONDS and 1 to 64 GPUs" "$gpu" sample 1
 fails "no time" 2 "SECONDS: bad number '0'" "$gpu" sample 0 0
 
@@ -224,11 +248,32 @@ unknown()
 		aiq --efficiency -h -o gpueff,gpumem "$2" | tr -s ' ' | sed 's/^ //')" "- -"
 }
 
-id=$(submit -c 0.1 --mem 10M --gpus-per-task 0.5 --wrap "$(at_gate b)")
-wait_for has_run "$id" 2500
-open_gate b
-becomes "a job with a part of a GPU" "$id" COMPLETED
-unknown "has no use of its own" "$id"
+# JOB: whether its cgroup lists its processes
+has_cgroup()
+{
+	grep -q "/$1[.]1-" "/proc/$(cat "pid-$1")/cgroup"
+}
+
+now "busy 0 99 70000" "busy 1 99 70000"
+id=$(submit -c 0.1 --mem 10M --gpus-per-task 0.5 \
+	--wrap 'echo $$ >pid-$SLURM_JOB_ID; '"$(at_gate b)")
+wait_for test -s "pid-$id"
+if has_cgroup "$id"; then
+	now "process 0 $(cat "pid-$id") 20 1024" "process 0 1 60 9000" "process 1 1 7 7" \
+		"process 1 $(cat "pid-$id") 20 1024"
+	wait_for is_busy "$id"
+	open_gate b
+	becomes "a job with a half of a GPU" "$id" COMPLETED
+	like "used a part of its half" "$(json "$id" '[.gpu_mem_mib, .gpu_mem_total_mib,
+		(.gpu_known_seconds <= .held_gpu_seconds),
+		(.gpu_busy_seconds > 0 and .gpu_busy_seconds <= 0.4 * .gpu_known_seconds + 0.002)] | @csv')" \
+		"^1024,40960,true,true$"
+else
+	wait_for has_run "$id" 2500
+	open_gate b
+	becomes "a job with a half of a GPU, without a cgroup" "$id" COMPLETED
+	unknown "has no use of its own" "$id"
+fi
 
 now "hang now"
 id=$(submit -c 0.1 --mem 10M --gpus-per-task 1 --wrap "$(at_gate c)")

@@ -7,14 +7,15 @@
  *	link GPU switch|BUS_ID
  *	instance GPU UUID ID START SIZE MEMORY_MIB NAME
  *	busy GPU PERCENT USED_MIB
+ *	process GPU PID PERCENT USED_MIB
  *	old
  *	hang
  *	hang at the end
  *	fail CODE
  *
- * $NVML_BUSY may name a file with more lines "busy". It is read again each time
- * somebody asks how busy a GPU is, and it may have a line "hang now". A GPU
- * without a line "busy" answers that this is not supported.
+ * $NVML_BUSY may name a file with more lines "busy" and "process". It is read
+ * again each time somebody asks how busy a GPU is, and it may have a line
+ * "hang now". A GPU without a line "busy" answers that this is not supported.
  *
  * "old" is a driver that does not tell what it reserves; any other reserves 480
  * MiB of each GPU, which is what an H100 answers.
@@ -51,7 +52,10 @@ static struct {
 	unsigned gpu;
 	char to[32];
 } links[MAX * NVML_LINKS_MAX];
-static unsigned ngpus, ninsts, nlinks;
+static struct {
+	unsigned gpu, pid, percent, mib;
+} process[MAX];
+static unsigned ngpus, ninsts, nlinks, nprocesses;
 static bool hangs_at_end, is_old;
 
 /* --- the file ------------------------------------------------------------- */
@@ -65,7 +69,7 @@ static void read_bus(nvmlPciInfo_t *pci, const char *id)
 static int read_line(const char *line)
 {
 	struct nvmlDevice_st *g = &gpu[ngpus], *i = &inst[ninsts];
-	unsigned which, percent, mib;
+	unsigned which, percent, mib, pid;
 	char bus[32];
 	int code;
 
@@ -73,6 +77,12 @@ static int read_line(const char *line)
 		gpu[which].tells = true;
 		gpu[which].percent = percent;
 		gpu[which].used_mib = mib;
+	} else if (sscanf(line, "process %u %u %u %u", &which, &pid, &percent,
+	                  &mib) == 4) {
+		process[nprocesses].gpu = which;
+		process[nprocesses].pid = pid;
+		process[nprocesses].percent = percent;
+		process[nprocesses++].mib = mib;
 	} else if (sscanf(line, "gpu %95s %u %31s %llu %u %95[^\n]", g->uuid,
 	                  &g->minor, bus, &g->mib, &g->mig, g->name) == 6) {
 		g->gpu = -1;
@@ -194,11 +204,49 @@ int nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *ret)
 	return 0;
 }
 
-int nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t *ret)
+/* Read how busy the GPUs are now. */
+static void read_busy(void)
 {
 	for (unsigned i = 0; i < ngpus; i++)
 		gpu[i].tells = gpu[i].tells && !getenv("NVML_BUSY");
+	nprocesses = 0;
 	read_file("NVML_BUSY");
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned *n,
+                                            nvmlProcessInfo_t *ret)
+{
+	*n = 0;
+	read_busy();
+	for (unsigned i = 0; i < nprocesses; i++)
+		if (device == &gpu[process[i].gpu])
+			ret[(*n)++] = (nvmlProcessInfo_t){
+				.pid = process[i].pid,
+				.usedGpuMemory =
+				    (unsigned long long)process[i].mib << 20
+			};
+	return 0;
+}
+
+int nvmlDeviceGetProcessUtilization(nvmlDevice_t device,
+                                    nvmlProcessUtilizationSample_t *ret,
+                                    unsigned *n, unsigned long long since_us)
+{
+	*n = 0;
+	read_busy();
+	for (unsigned i = 0; i < nprocesses; i++)
+		if (device == &gpu[process[i].gpu])
+			ret[(*n)++] = (nvmlProcessUtilizationSample_t){
+				.pid = process[i].pid,
+				.timeStamp = since_us + 1,
+				.smUtil = process[i].percent,
+			};
+	return *n ? 0 : UNKNOWN;
+}
+
+int nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t *ret)
+{
+	read_busy();
 	*ret = (nvmlUtilization_t){ .gpu = device->percent };
 	return device->tells ? 0 : NO;
 }

@@ -163,7 +163,7 @@ int cgroup_freeze(const struct cgroup *cg, bool frozen)
 	return -1;
 }
 
-static const char *holder(const struct cgroup *cg)
+const char *cgroup_holder(const struct cgroup *cg)
 {
 	for (enum cgroup_tree t = CG_V2; t < CG_NTREES; t++)
 		if (cg->dir[t])
@@ -173,12 +173,12 @@ static const char *holder(const struct cgroup *cg)
 
 bool cgroup_holds(const struct cgroup *cg)
 {
-	return holder(cg) != NULL;
+	return cgroup_holder(cg) != NULL;
 }
 
 size_t cgroup_procs(const struct cgroup *cg, proc_fn *fn, void *arg)
 {
-	const char *dir = holder(cg);
+	const char *dir = cgroup_holder(cg);
 	struct buf text = { 0 };
 	size_t found = 0;
 	char *end;
@@ -202,7 +202,8 @@ size_t cgroup_procs(const struct cgroup *cg, proc_fn *fn, void *arg)
 
 bool cgroup_has(const struct cgroup *cg, pid_t pid)
 {
-	const char *dir = holder(cg), *name = dir ? strrchr(dir, '/') : NULL;
+	const char *dir = cgroup_holder(cg),
+		   *name = dir ? strrchr(dir, '/') : NULL;
 	struct buf text = { 0 };
 	char path[32];
 	bool has = false;

@@ -82,6 +82,9 @@ int cgroup_join(const struct cgroup *cg, struct err *err);
 /* Freeze or thaw all processes. Returns -1 if there is no freezer. */
 int cgroup_freeze(const struct cgroup *cg, bool frozen);
 
+/* Returns the directory whose cgroup.procs lists the processes; NULL: there is
+ * none. */
+const char *cgroup_holder(const struct cgroup *cg);
 /* Whether the attempt has a cgroup that lists its processes. */
 bool cgroup_holds(const struct cgroup *cg);
 /* Call fn for each process of the cgroup; returns how many there are. */

@@ -84,36 +84,68 @@ static int fork_sampler(struct gpu_watch *w, char *const *words)
 	return -1;
 }
 
+static char *join(struct arena *arena, const char *a, const char *b)
+{
+	size_t size = strlen(a) + strlen(b) + 1;
+	char *both = arena_alloc(arena, 1, size);
+
+	snprintf(both, size, "%s%s", a, b);
+	return both;
+}
+
+/* Returns the sampler's name of a GPU: its UUID or index, and what part of it
+ * the job has. */
+static char *gpu_name(const struct shepherd *s, uint32_t i, struct arena *arena)
+{
+	const char *uuid = s->order.gpu_uuid[i];
+	char number[16], part[16] = "";
+
+	snprintf(number, sizeof(number), "%u", s->order.gpu_index[i]);
+	if (s->gpu.milli[i] < 1000)
+		snprintf(part, sizeof(part), "/%u", s->gpu.milli[i]);
+	return join(arena, uuid ? uuid : number, part);
+}
+
 static void start_sampler(struct shepherd *s)
 {
-	static char verb[] = "sample";
+	struct arena *arena = arena_new();
 	const struct order *o = &s->order;
-	char period[24], number[LIMIT_GPUS][8];
-	char *words[LIMIT_GPUS + 4] = { (char *)(uintptr_t)o->gpu_program, verb,
-		                        period };
-	size_t n = 3;
+	const char *holder = cgroup_holder(&s->cg);
+	char period[24], *words[LIMIT_GPUS + 5];
+	size_t n = 0;
 
 	snprintf(period, sizeof(period), "%lld", (long long)o->sample_s);
-	for (uint32_t i = 0; i < o->node_gpus; i++) {
-		if (!(s->gpu.gpus >> i & 1))
-			continue;
-		snprintf(number[i], sizeof(number[i]), "%u", o->gpu_index[i]);
-		words[n++] = o->gpu_uuid[i] ? (char *)(uintptr_t)o->gpu_uuid[i]
-		                            : number[i];
-	}
+	words[n++] = arena_strdup(arena, o->gpu_program);
+	words[n++] = arena_strdup(arena, "sample");
+	if (holder)
+		words[n++] = join(arena, "--cgroup=", holder);
+	words[n++] = period;
+	for (uint32_t i = 0; i < o->node_gpus; i++)
+		if (s->gpu.gpus >> i & 1)
+			words[n++] = gpu_name(s, i, arena);
+	words[n] = NULL;
 	s->gpu.begin_at = 0;
 	if (fork_sampler(&s->gpu, words) < 0)
 		give_up(s);
+	arena_free(arena);
 }
 
 /* --- samples ------------------------------------------------------------ */
 
+/* Sums over the GPUs of one line. */
+struct gpu_sample {
+	int64_t percent_milli, used, total;
+	uint32_t known_milli;
+	bool all_sized;
+};
+
 /* Add the last sample to the sums, multiplied by the ms for which it counts. */
 static void count(struct gpu_watch *w, int64_t ms)
 {
-	w->percent_ms += w->percent * ms;
-	w->use.busy_ms = (w->percent_ms + 50) / 100;
-	w->use.known_ms += w->known * ms;
+	w->percent_milli_ms += w->percent_milli * ms;
+	w->use.busy_ms = (w->percent_milli_ms + 50000) / 100000;
+	w->known_milli_ms += w->known_milli * ms;
+	w->use.known_ms = (w->known_milli_ms + 500) / 1000;
 }
 
 /* Count the last sample also for the time since it was read, unless this is too
@@ -126,7 +158,7 @@ static void count_rest(struct shepherd *s, int64_t now)
 	if (ms <= 2 * period_ms(s) + SLACK_MS)
 		count(w, ms);
 	w->since = now;
-	w->percent = w->known = 0;
+	w->percent_milli = w->known_milli = 0;
 }
 
 /* Add ms to idle_ms if all GPUs of the job were less than 1 % busy. Set idle_ms
@@ -134,11 +166,10 @@ static void count_rest(struct shepherd *s, int64_t now)
 static void count_idle(struct shepherd *s, int64_t ms, bool is_known)
 {
 	struct gpu_watch *w = &s->gpu;
-	uint32_t n = (uint32_t)__builtin_popcountll(w->gpus);
 
 	if (s->suspended)
 		return;
-	if (is_known && w->known == n && w->percent == 0)
+	if (is_known && w->known_milli == w->milli_sum && !w->percent_milli)
 		w->idle_ms += ms;
 	else
 		w->idle_ms = 0;
@@ -156,37 +187,44 @@ static void count_sample(struct shepherd *s, int64_t now)
 	w->since = now;
 }
 
-/* Parse a line of the sampler, which has three numbers for each GPU: percent
- * busy, memory in use, total memory. Returns false if it is malformed. */
+/* Parse what the sampler says of one GPU: percent busy, memory in use, total
+ * memory. Returns where it ends; NULL if it is malformed. */
+static const char *take_gpu(const char *line, uint32_t milli,
+                            struct gpu_sample *sum)
+{
+	long long busy, mib, of;
+	int len = 0;
+
+	/* Nothing need limit how much memory of a GPU its sharers use. */
+	if (sscanf(line, "%lld %lld %lld%n", &busy, &mib, &of, &len) != 3 ||
+	    busy < -1 || busy > 100 || of > INT32_MAX || mib > INT32_MAX ||
+	    (mib > of && milli == 1000))
+		return NULL;
+	sum->percent_milli += busy < 0 ? 0 : busy * milli;
+	sum->known_milli += busy < 0 ? 0 : milli;
+	sum->used += mib;
+	sum->total += of;
+	sum->all_sized = sum->all_sized && mib >= 0;
+	return line + len;
+}
+
+/* Parse a line of the sampler. Returns false if it is malformed. */
 static bool take_line(struct shepherd *s, const char *line)
 {
 	struct gpu_watch *w = &s->gpu;
-	int64_t used = 0, total = 0, percent = 0;
-	uint32_t n = 0, known = 0, sized = 0;
+	struct gpu_sample sum = { .all_sized = true };
 
-	for (; *line; n++) {
-		long long busy, mib, of;
-		int len = 0;
-
-		if (sscanf(line, "%lld %lld %lld%n", &busy, &mib, &of, &len) !=
-		        3 ||
-		    busy < -1 || busy > 100 || mib > of || of > INT32_MAX)
-			return false;
-		line += len;
-		percent += busy < 0 ? 0 : busy;
-		known += busy >= 0;
-		used += mib;
-		total += of;
-		sized += mib >= 0;
-	}
-	if (n != (uint32_t)__builtin_popcountll(w->gpus))
+	for (uint32_t i = 0; i < LIMIT_GPUS && line; i++)
+		if (w->gpus >> i & 1)
+			line = take_gpu(line, w->milli[i], &sum);
+	if (!line || *line)
 		return false;
-	w->percent = percent;
-	w->known = known;
-	if (sized == n && used > w->use.mem_mib)
-		w->use.mem_mib = used;
-	if (sized == n && total > w->use.mem_total_mib)
-		w->use.mem_total_mib = total;
+	w->percent_milli = sum.percent_milli;
+	w->known_milli = sum.known_milli;
+	if (sum.all_sized && sum.used > w->use.mem_mib)
+		w->use.mem_mib = sum.used;
+	if (sum.all_sized && sum.total > w->use.mem_total_mib)
+		w->use.mem_total_mib = sum.total;
 	return true;
 }
 
@@ -218,41 +256,51 @@ void gpu_watch_hear(struct shepherd *s)
 
 /* --- beginning, resizes, end -------------------------------------------- */
 
-/* Returns the GPUs of the job as a bit mask; 0 if the job has only shares of
- * GPUs, which cannot be measured. */
-static uint64_t whole_gpus(const struct order *o)
+/* Find what the job has of each GPU; returns whether this is as before. */
+static bool find_gpus(struct gpu_watch *w, const struct order *o)
 {
-	uint64_t all = 0;
+	struct gpu_watch old = *w;
 
-	for (uint32_t i = 0; i < o->job.ntasks; i++) {
-		if (o->job.task[i].gpus && o->job.task[i].gpu_milli < 1000)
-			return 0;
-		all |= o->job.task[i].gpus;
+	w->gpus = w->milli_sum = 0;
+	memset(w->milli, 0, sizeof(w->milli));
+	for (uint32_t i = 0; i < o->job.ntasks; i++)
+		for (uint32_t g = 0; g < o->node_gpus && g < LIMIT_GPUS; g++)
+			if (o->job.task[i].gpus >> g & 1)
+				w->milli[g] += o->job.task[i].gpu_milli;
+	for (uint32_t g = 0; o->gpu_program && g < LIMIT_GPUS; g++) {
+		if (w->milli[g] > 1000)
+			w->milli[g] = 1000;
+		w->milli_sum += w->milli[g];
+		w->gpus |= (uint64_t)(w->milli[g] > 0) << g;
 	}
-	if (o->node_gpus < 64)
-		all &= (UINT64_C(1) << o->node_gpus) - 1;
-	return o->gpu_program ? all : 0;
+	return w->gpus == old.gpus &&
+	       !memcmp(w->milli, old.milli, sizeof(old.milli));
+}
+
+static void begin(struct shepherd *s)
+{
+	struct gpu_watch *w = &s->gpu;
+
+	w->since = clock_ms();
+	w->begin_at = w->gpus ? w->since + period_ms(s) : 0;
 }
 
 void gpu_watch_begin(struct shepherd *s)
 {
-	struct gpu_watch *w = &s->gpu;
-
-	w->gpus = whole_gpus(&s->order);
-	w->since = clock_ms();
-	w->begin_at = w->gpus ? w->since + period_ms(s) : 0;
+	find_gpus(&s->gpu, &s->order);
+	begin(s);
 }
 
 void gpu_watch_place(struct shepherd *s)
 {
 	struct gpu_watch *w = &s->gpu;
 
-	if (!w->since || whole_gpus(&s->order) == w->gpus)
+	if (!w->since || find_gpus(w, &s->order))
 		return;
 	stop_sampler(w);
 	count_rest(s, clock_ms());
 	w->idle_ms = 0;
-	gpu_watch_begin(s);
+	begin(s);
 }
 
 int64_t gpu_watch_due(const struct shepherd *s)

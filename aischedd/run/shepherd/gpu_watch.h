@@ -7,8 +7,8 @@
  * has had its GPUs for a while, so that short jobs are not slowed down. If the
  * driver hangs, fails or prints nonsense, only these numbers are missing.
  *
- * GPUs that the job shares with others are not sampled: the driver says how
- * busy a GPU is, but not for which job.
+ * If the job has a part of a GPU, the sampler measures the job's processes, as
+ * its cgroup lists them. Without a cgroup nothing is known of parts.
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_GPU_WATCH_H
 #define AISCHEDD_RUN_SHEPHERD_GPU_WATCH_H
@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "aischedd/run/runner.h"
+#include "libcommon/limits.h"
 
 struct shepherd;
 
@@ -25,21 +26,24 @@ struct shepherd;
  * much longer than one interval. */
 struct gpu_watch {
 	uint64_t gpus; /* GPUs to sample, as a bit mask; 0: none */
+	/* what the job has of each, in thousandths; their sum */
+	uint32_t milli[LIMIT_GPUS], milli_sum;
 	/* output and pidfd of the sampler; -1: none runs */
 	int fd, pidfd;
 	int64_t begin_at; /* monotonic ms: when to start a sampler; 0: never */
 	/* monotonic ms: time up to which samples are counted */
 	int64_t since;
-	/* the last sample: sum of the GPUs' percentages of busy time */
-	int64_t percent;
-	/* the last sample: number of GPUs whose busy time it gives; 0: no
-	 * sample yet */
-	uint32_t known;
+	/* the last sample: sum of the GPUs' percentages of busy time, each
+	 * multiplied by the thousandths that the job has */
+	int64_t percent_milli;
+	/* the last sample: thousandths of GPUs whose busy time it gives; 0:
+	 * no sample yet */
+	uint32_t known_milli;
 	/* how long all GPUs have been idle, not counting the time in which the
 	 * job was suspended */
 	int64_t idle_ms;
-	/* sum over all samples of percent times ms */
-	int64_t percent_ms;
+	/* sums over all samples of the numbers above times ms */
+	int64_t percent_milli_ms, known_milli_ms;
 	char line[4096];
 	size_t len;
 	struct gpu_use use;
