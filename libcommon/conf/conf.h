@@ -120,6 +120,7 @@ struct conf_pool {
 	int64_t weight;    /* pools with a smaller weight are tried first */
 	int64_t log_limit; /* bytes */
 	bool run_as_root;
+	bool isolate_network;   /* pods of other jobs cannot connect to a job */
 	bool constrain_devices; /* for runner = local only */
 };
 

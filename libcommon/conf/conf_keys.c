@@ -304,6 +304,8 @@ static const struct conf_key pool_keys[] = {
 	    RANGE(1, MAX_BYTES), .special = true),
 	KEY("price", GROUP, price, .table = TABLE(price_keys, int64_t[RES_N])),
 	KEY("gpu_price", LIST, gpu_price, .check = check_gpu_price),
+	KEY("isolate_network", BOOL, isolate_network, .initial = "no",
+	    .special = true),
 	KEY("run_as_root", BOOL, run_as_root, .initial = "no", .special = true),
 	KEY("constrain_devices", BOOL, constrain_devices, .initial = "no",
 	    .special = true),

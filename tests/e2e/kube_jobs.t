@@ -17,7 +17,7 @@ count()
 
 nothing_is_left()
 {
-	[ "$(count jobs)$(count pods)$(count secrets)$(count services)" = 0000 ]
+	[ "$(count jobs)$(count pods)$(count secrets)$(count services)$(count networkpolicies)" = 00000 ]
 }
 
 # JOB [FIELD]: prints a field of its pods, one a line, in order of index
@@ -87,7 +87,7 @@ queue blue { grace = \"2s\"  quota { gpus = 16 } }
 pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
 	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes
 	node_selector = \"pool=gpu\"  allow_mounts = {\"/data\"}
-	gpu_metrics = \"http://127.0.0.1:$port/{node}\" }
+	gpu_metrics = \"http://127.0.0.1:$port/{node}\"  isolate_network = yes }
 scheduling { start_timeout = \"20s\" }"
 start_daemon || bail "aischedd does not start"
 
@@ -143,6 +143,13 @@ is "in as many pods" "$(pods "$id" .status.phase | grep -c Running)" 8
 is "two on each node" "$(pods "$id" .spec.nodeName | uniq -c |
 	awk '{ print $1 }' | tr '\n' ' ')" "2 2 2 2 "
 is "that find each other by a Service" "$(count services)" 1
+policy=$(kube -n "$ns" get networkpolicies -l aisched.io/job-id="$id" -o json)
+is "and only they can connect to each other" "$(echo "$policy" | jq -c '.items | length,
+	.[0].spec.ingress, (.[0].spec.podSelector == .[0].spec.ingress[0].from[0].podSelector)')" \
+	"1
+[{\"from\":[{\"podSelector\":{\"matchLabels\":{\"batch.kubernetes.io/job-name\":\"$(
+	pods "$id" '.metadata.labels.batch\.kubernetes\.io/job-name' | head -n 1)\"}}}]}]
+true"
 aicancel "$id"
 ok "it is cancelled" wait_for is_state "$id" CANCELLED
 ok "and leaves nothing behind, either" wait_for nothing_is_left

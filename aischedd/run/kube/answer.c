@@ -124,6 +124,13 @@ static void on_service(struct kube_attempt *a, struct kube_task *task,
 	kube_answer_object(a, &a->make.service, answer->err);
 }
 
+static void on_policy(struct kube_attempt *a, struct kube_task *task,
+                      const struct kube_answer *answer)
+{
+	(void)task;
+	kube_answer_object(a, &a->make.policy, answer->err);
+}
+
 static void on_indexes(struct kube_attempt *a, struct kube_task *task,
                        const struct kube_answer *answer)
 {
@@ -221,6 +228,7 @@ static void (*const on[ASK_KINDS])(struct kube_attempt *a,
 	[ASK_LOOK] = on_look,
 	[ASK_SECRET] = on_secret,
 	[ASK_SERVICE] = on_service,
+	[ASK_POLICY] = on_policy,
 	[ASK_INDEXES] = on_indexes,
 	[ASK_CLAIM] = on_claim,
 	[ASK_GRANT] = on_grant,

@@ -46,6 +46,8 @@ static const struct call_form {
 	                  true },
 	[ASK_SERVICE] = { KUBE_POST, KUBE_START, "/api/v1", "/services", "",
 	                  false },
+	[ASK_POLICY] = { KUBE_POST, KUBE_START, "/apis/networking.k8s.io/v1",
+	                 "/networkpolicies", "", false },
 	[ASK_PORTS] = { KUBE_POST, KUBE_START, "/api/v1", "/services", "",
 	                false },
 	[ASK_PORTS_LOOK] = { KUBE_GET, KUBE_START, "/api/v1", "/services", "",

@@ -25,6 +25,7 @@ enum kube_ask_kind {
 	ASK_SECRET,
 	ASK_UNSHARE, /* delete a shared Secret */
 	ASK_SERVICE,
+	ASK_POLICY,     /* make the NetworkPolicy of isolate_network */
 	ASK_PORTS,      /* make the Service that leads to the job's ports */
 	ASK_PORTS_LOOK, /* read that Service */
 	ASK_PORTS_LIST, /* list these Services of a namespace */

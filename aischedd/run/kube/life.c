@@ -278,6 +278,8 @@ static void order(struct kube_attempt *a, const struct run_job *job)
 		    a->space,
 		    kube_text_at(json_object_get(a->make.secret, "metadata"),
 		                 "name"));
+	if (home->pool->isolate_network)
+		a->make.policy = kube_object_policy(home, job);
 	kube_ports_order(a, job);
 	if (kube_give_order(a) && !a->uid)
 		make_job(a, job);

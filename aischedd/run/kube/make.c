@@ -24,6 +24,10 @@ void kube_make_objects(struct kube_attempt *a)
 		kube_object_own(a->make.secret, a->name, a->uid);
 		kube_ask_job(a, ASK_SECRET, json_incref(a->make.secret));
 	}
+	if (a->make.policy && !a->calls.open[ASK_POLICY]) {
+		kube_object_own(a->make.policy, a->name, a->uid);
+		kube_ask_job(a, ASK_POLICY, json_incref(a->make.policy));
+	}
 	kube_ports_make(a);
 	if (a->slots.indexes > a->slots.have && !a->calls.open[ASK_INDEXES])
 		kube_ask_job(a, ASK_INDEXES,
@@ -87,7 +91,7 @@ void kube_make_bindings(struct kube_attempt *a)
 {
 	const char *namespace = a->space->name;
 
-	if (!a->uid || a->make.secret || a->make.ports)
+	if (!a->uid || a->make.secret || a->make.ports || a->make.policy)
 		return;
 	if (!kube_make_is_done(a) || !volumes_are_ready(a) ||
 	    !kube_give_step(a))
@@ -109,7 +113,7 @@ void kube_make_bindings(struct kube_attempt *a)
 void kube_make_drop(struct kube_attempt *a)
 {
 	json_t **objs[] = { &a->make.job, &a->make.secret, &a->make.service,
-		            &a->make.ports };
+		            &a->make.ports, &a->make.policy };
 
 	for (size_t i = 0; i < ARRAY_SIZE(objs); i++) {
 		json_decref(*objs[i]);

@@ -17,7 +17,8 @@ struct kube_task;
 struct kube_orders {
 	/* objects to be made; NULL: it is made, or not needed */
 	json_t *job, *secret, *service;
-	json_t *ports; /* the Service that leads to the job's ports */
+	json_t *ports;  /* the Service that leads to the job's ports */
+	json_t *policy; /* the NetworkPolicy of isolate_network */
 	/* NULL: the attempt has a Secret of its own */
 	struct kube_shared *shared;
 	/* only the pod of index 0 runs the script, and its end ends the Job */

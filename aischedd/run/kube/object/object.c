@@ -161,6 +161,40 @@ static json_t *port_list(const char *at)
 	return list;
 }
 
+/* Returns a rule that lets anybody connect to the ports of --port. */
+static json_t *rule_of_ports(const char *at)
+{
+	json_t *list = json_array();
+	struct port p;
+
+	while (ports_next(&at, &p))
+		json_array_append_new(list,
+		                      json_pack("{s:s, s:i}", "protocol", "TCP",
+		                                "port", (int)p.number));
+	return json_pack("{s:o}", "ports", list);
+}
+
+json_t *kube_object_policy(const struct kube_home *home,
+                           const struct run_job *job)
+{
+	json_t *obj =
+	    kube_object_new(home, job, "networking.k8s.io/v1", "NetworkPolicy");
+	char name[KUBE_NAME_SIZE];
+	json_t *pods, *rules;
+
+	kube_object_name(name, home->cluster, job->job, job->attempt);
+	pods = json_pack("{s:{s:s}}", "matchLabels",
+	                 "batch.kubernetes.io/job-name", name);
+	rules = json_pack("[{s:[{s:O}]}]", "from", "podSelector", pods);
+	if (job->spec->ports)
+		json_array_append_new(rules, rule_of_ports(job->spec->ports));
+	json_object_set_new(obj, "spec",
+	                    json_pack("{s:o, s:[s], s:o}", "podSelector", pods,
+	                              "policyTypes", "Ingress", "ingress",
+	                              rules));
+	return obj;
+}
+
 json_t *kube_object_ports(const struct kube_home *home,
                           const struct run_job *job)
 {

@@ -106,7 +106,7 @@ void kube_object_own(json_t *obj, const char *name, const char *uid);
 bool kube_object_is_ours(const json_t *obj, const struct kube_home *home,
                          struct kube_owner *ret);
 
-/* --- Service --- */
+/* --- Services and NetworkPolicy --- */
 
 /* Whether the tasks of the job find each other by a Service. */
 static inline bool kube_object_is_gang(const struct run_job *job)
@@ -116,6 +116,11 @@ static inline bool kube_object_is_gang(const struct run_job *job)
 
 json_t *kube_object_service(const struct kube_home *home,
                             const struct run_job *job);
+
+/* Returns the NetworkPolicy that lets only pods of the same attempt connect to
+ * its pods, and others to the ports of --port. */
+json_t *kube_object_policy(const struct kube_home *home,
+                           const struct run_job *job);
 
 /* Returns the Service that leads to the ports of --port, at the first task of
  * each attempt. It has attempt 0, as it belongs to none. */

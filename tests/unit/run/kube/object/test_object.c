@@ -100,6 +100,26 @@ START_TEST(says_whose_it_is)
 }
 END_TEST
 
+START_TEST(a_policy_admits_its_own_pods_and_others_to_its_ports)
+{
+	json_t *obj, *rules;
+	char *text;
+
+	spec.ports = "web=80,board=6006";
+	obj = kube_object_policy(&home, &job);
+	ck_assert_str_eq(at(obj, "metadata.name"), "aj-my-cluster-17-3");
+	rules = json_object_get(json_object_get(obj, "spec"), "ingress");
+	text = json_dumps(rules, JSON_COMPACT);
+	ck_assert_str_eq(text, "[{\"from\":[{\"podSelector\":{\"matchLabels\":{"
+	                       "\"batch.kubernetes.io/job-name\":"
+	                       "\"aj-my-cluster-17-3\"}}}]},"
+	                       "{\"ports\":[{\"protocol\":\"TCP\",\"port\":80},"
+	                       "{\"protocol\":\"TCP\",\"port\":6006}]}]");
+	free(text);
+	json_decref(obj);
+}
+END_TEST
+
 START_TEST(a_service_leads_to_its_ports)
 {
 	struct kube_owner owner;
@@ -830,6 +850,8 @@ SUITE(kube_object)
 	tcase_add_test(tc, names_are_those_of_hosts);
 	tcase_add_test(tc, says_whose_it_is);
 	tcase_add_test(tc, a_service_leads_to_its_ports);
+	tcase_add_test(tc,
+	               a_policy_admits_its_own_pods_and_others_to_its_ports);
 	tcase_add_test(tc, pods_that_fail_are_replaced_if_it_asks);
 	tcase_add_test(tc, pods_that_are_lost_are_no_failures);
 	tcase_add_test(tc, silent_nodes_are_given_up_by_us_first);
