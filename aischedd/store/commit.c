@@ -268,6 +268,13 @@ static int put_all(struct store *store, const struct state *state,
 	return 0;
 }
 
+static int run(struct store *store, enum sql which, struct err *err)
+{
+	struct stmt s = db_use(&store->db, which);
+
+	return db_run(&store->db, &s, err);
+}
+
 int store_commit(struct store *store, struct state *state, struct err *err)
 {
 	double began = clock_fine_ms(), took;
@@ -275,10 +282,9 @@ int store_commit(struct store *store, struct state *state, struct err *err)
 	if (!state_is_dirty(state) && !store->nblobs && !store->ntokens &&
 	    !store->naudits && !store->nsteps)
 		return 0;
-	if (db_exec(&store->db, "BEGIN IMMEDIATE", err) < 0)
+	if (run(store, BEGIN, err) < 0)
 		return -1;
-	if (put_all(store, state, err) < 0 ||
-	    db_exec(&store->db, "COMMIT", err) < 0) {
+	if (put_all(store, state, err) < 0 || run(store, COMMIT, err) < 0) {
 		/* After some errors SQLite has already rolled back. */
 		if (!sqlite3_get_autocommit(store->db.sql))
 			db_exec(&store->db, "ROLLBACK", NULL);

@@ -16,6 +16,8 @@
 
 /* Indexes of the store's prepared statements; store.c has their SQL. */
 enum sql {
+	BEGIN,
+	COMMIT,
 	PUT_JOB,
 	DEL_JOB,
 	LOAD_JOBS,

@@ -46,6 +46,8 @@
 	") AND NOT EXISTS (SELECT 1 FROM job WHERE env = " blob ")"
 
 static const char *const fixed_sql[NSQL] = {
+	[BEGIN] = "BEGIN IMMEDIATE",
+	[COMMIT] = "COMMIT",
 	[DEL_JOB] = "DELETE FROM job WHERE id = ?",
 	/* 13 is JOB_BOOT_FAIL, the last job state. */
 	[LOST_JOBS] = "SELECT id, state FROM job WHERE state IS NULL OR"
