@@ -148,7 +148,7 @@ static void log_retry(const struct state *state, uint64_t id, int64_t now)
 	int64_t expected;
 	uint32_t position;
 
-	if (!job || job->retry_at == NO_TIME)
+	if (!job || job->runs->retry_at == NO_TIME)
 		return;
 	state_why(state, job, now, &text, &expected, &position);
 	log_notice("job wait job=%llu attempt=%u: %s", (unsigned long long)id,
@@ -267,7 +267,7 @@ static void ports_found(const struct pool_runner *p, const struct run_event *ev)
 	    !job_state_is_final((enum job_state)job->state))
 		return;
 	p->runner->ops->no_ports(p->runner, ev->job,
-	                         here && job->ports ? job->space : NULL);
+	                         here && job->ports ? job->runs->space : NULL);
 }
 
 /* --- events --- */

@@ -102,7 +102,7 @@ static void evicted(struct sim *sim, const struct job *job)
 
 static void ended(struct sim *sim, struct job *job)
 {
-	struct outcome outcome = { .start = job->start,
+	struct outcome outcome = { .start = job->runs->start,
 		                   .end = sim->now,
 		                   .peak_mem_kib = SPEC_UNSET };
 
@@ -170,7 +170,8 @@ static void shrunk(struct sim *sim, struct job *job, uint32_t ntasks)
 static void resize(struct sim *sim, struct job *job)
 {
 	struct sim_job *sj = of(sim, job);
-	uint32_t n = job->leaving ? job->leaving->ntasks - sj->nleaving : 0;
+	uint32_t n =
+	    job->runs->leaving ? job->runs->leaving->ntasks - sj->nleaving : 0;
 	int64_t grace = asked(sim, job)->grace;
 
 	if (!n)

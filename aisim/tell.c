@@ -88,8 +88,8 @@ static void put_why(struct sim *sim, const struct job *job)
 	struct buf *line = &sim->tell.line;
 
 	buf_printf(line, ",\"why\":\"%s\",\"by\":", names[job->evict]);
-	if (job->evict_by)
-		buf_json(line, name_of(sim, job->evict_by));
+	if (job->runs->evict_by)
+		buf_json(line, name_of(sim, job->runs->evict_by));
 	else
 		buf_puts(line, "null");
 }
@@ -356,7 +356,7 @@ static void tell_evict(struct sim *sim, const struct job *job)
 	buf_printf(&sim->tell.line, ",\"tasks\":%u", sj->shown->ntasks);
 	end(sim);
 	show(sim, job, false);
-	stats_evict(&sim->stats, &sj->stats, job->evict_by, sim->now);
+	stats_evict(&sim->stats, &sj->stats, job->runs->evict_by, sim->now);
 }
 
 static void tell_end(struct sim *sim, const struct job *job)

@@ -155,7 +155,7 @@ void listing_past(const struct listing *l, const struct past_job *past,
 {
 	struct row_view v = {
 		.out = out,
-		.now = past->job.end,
+		.now = past->job.runs->end,
 		.job = &past->job,
 		.user = past->user,
 		.queue = past->queue,

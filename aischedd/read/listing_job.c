@@ -231,7 +231,7 @@ static void j_time(struct row_view *v)
 static void j_exit_code(struct row_view *v)
 {
 	if (is_over(v))
-		put_int_or(v, v->job->exit_code, -1);
+		put_int_or(v, v->job->runs->exit_code, -1);
 	else
 		put_null(v);
 }
@@ -252,8 +252,8 @@ static const char *namespace_of(const struct row_view *v)
 	pool = conf_pool_find(conf, name);
 	if (pool < 0 || conf->pools[pool].spaces.n < 2)
 		return NULL;
-	if (v->job->space)
-		return v->job->space;
+	if (v->job->runs->space)
+		return v->job->runs->space;
 	return conf_namespace(conf, (int)v->job->queue, pool);
 }
 
@@ -328,12 +328,12 @@ static void port_host(const struct row_view *v, struct buf *out)
 	if (!v->state || !v->job->place)
 		return;
 	conf = state_conf(v->state);
-	if (!v->job->space) {
+	if (!v->job->runs->space) {
 		buf_puts(out, first_host(v));
 		return;
 	}
 	ports_service(conf->cluster, v->job->id, out);
-	buf_printf(out, ".%s.svc", v->job->space);
+	buf_printf(out, ".%s.svc", v->job->runs->space);
 }
 
 /* Write the ports: as JSON a list, in a column as --port has them. */
@@ -456,7 +456,7 @@ static void j_hold(struct row_view *v)
 
 static void j_peak_mem_mib(struct row_view *v)
 {
-	int64_t kib = v->job->peak_mem_kib;
+	int64_t kib = v->job->runs->peak_mem_kib;
 
 	put_int_or(v, kib == SPEC_UNSET ? kib : (kib + 1023) / 1024,
 	           SPEC_UNSET);
@@ -620,18 +620,18 @@ FIELD(j_tmp_mib,         put_int_or, v->spec.tmp, SPEC_UNSET)
 FIELD(j_gpus,            put_milli,  v->req.gpus_milli)
 FIELD(j_submit_time,     put_int_or, v->job->submit, NO_TIME)
 FIELD(j_eligible_time,   put_int_or, v->job->eligible, NO_TIME)
-FIELD(j_start_time,      put_int_or, v->job->start, NO_TIME)
-FIELD(j_end_time,        put_int_or, v->job->end, NO_TIME)
+FIELD(j_start_time,      put_int_or, v->job->runs->start, NO_TIME)
+FIELD(j_end_time,        put_int_or, v->job->runs->end, NO_TIME)
 FIELD(j_begin_time,      put_int_or, v->spec.begin, SPEC_UNSET)
 FIELD(j_cron_id,         put_int_or, v->spec.cron_id, SPEC_UNSET)
 FIELD(j_cron_time,       put_int_or, v->spec.cron_time, SPEC_UNSET)
 FIELD(j_deadline,        put_int_or, v->job->deadline, NO_TIME)
 FIELD(j_time_limit,      put_int_or, v->job->time_limit, TIME_UNLIMITED)
 FIELD(j_elapsed,         put_int,    job_elapsed(v->job, v->now))
-FIELD(j_signal,          put_int_or, is_over(v) ? v->job->signal : 0, 0)
-FIELD(j_restarts,        put_int,    v->job->restarts)
-FIELD(j_preemptions,     put_int,    v->job->preemptions)
-FIELD(j_replaced_tasks,  put_int,    v->job->replaced)
+FIELD(j_signal,          put_int_or, is_over(v) ? v->job->runs->signal : 0, 0)
+FIELD(j_restarts,        put_int,    v->job->runs->restarts)
+FIELD(j_preemptions,     put_int,    v->job->runs->preemptions)
+FIELD(j_replaced_tasks,  put_int,    v->job->runs->replaced)
 FIELD(j_attempt,         put_int,    v->job->attempt)
 FIELD(j_workdir,         put_text,   v->spec.workdir)
 FIELD(j_output,          put_file,   false)
@@ -644,7 +644,7 @@ FIELD(j_kill_invalid,    put_int_or, v->spec.kill_on_invalid_dep, SPEC_UNSET)
 FIELD(j_requeue,         put_int_or, v->spec.requeue, SPEC_UNSET)
 FIELD(j_max_restarts,    put_int_or, v->spec.max_restarts, SPEC_UNSET)
 FIELD(j_on_task_failure, put_text,   v->spec.on_task_failure)
-FIELD(j_cpu_seconds,     put_milli,  v->job->cpu_ms)
+FIELD(j_cpu_seconds,     put_milli,  v->job->runs->cpu_ms)
 FIELD(j_elapsed_ms,      put_int,    total_of(v).ran_ms)
 FIELD(j_pool,            put_text,   ledger_pool(v->job))
 FIELD(j_namespace,       put_text,   namespace_of(v))

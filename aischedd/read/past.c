@@ -30,7 +30,7 @@ static const char *key_of(struct reading *r, const struct past_job *past)
 {
 	buf_clear(&r->key_text);
 	if (!r->page.sort) {
-		buf_i64(&r->key_text, past->job.end);
+		buf_i64(&r->key_text, past->job.runs->end);
 		return r->key_text.data;
 	}
 	listing_past(&r->key, past, &r->key_text);
@@ -46,7 +46,7 @@ static void past_row(const struct past_job *past, void *arg)
 	const struct job *job = &past->job;
 
 	r->past_rows++;
-	r->query.after = job->end;
+	r->query.after = job->runs->end;
 	r->query.after_id = job->id;
 	if (!veil_shows(&r->veil, past->user, past->queue))
 		return;

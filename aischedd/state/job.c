@@ -102,6 +102,57 @@ void spec_unpack(struct spec *ret, const char *packed)
 	}
 }
 
+const struct job_runs job_runs_none = { .exit_code = -1,
+	                                .peak_mem_kib = SPEC_UNSET,
+	                                .start = NO_TIME,
+	                                .end = NO_TIME,
+	                                .resumed = NO_TIME,
+	                                .retry_at = NO_TIME,
+	                                .leave_by = NO_TIME };
+
+struct job_runs *job_runs(struct job *job)
+{
+	struct job_runs *own;
+
+	if (job->runs != &job_runs_none)
+		return (struct job_runs *)(uintptr_t)job->runs;
+	own = xmalloc(sizeof(*own));
+	*own = job_runs_none;
+	job->runs = own;
+	return own;
+}
+
+void job_runs_copy(struct job *to, const struct job *from)
+{
+	struct job_runs *own;
+
+	to->runs = &job_runs_none;
+	if (from->runs == &job_runs_none)
+		return;
+	own = job_runs(to);
+	*own = *from->runs;
+	own->space = own->last_place = NULL;
+	own->leaving = NULL;
+	own->evictions = NULL;
+	own->key = NULL;
+	own->placed_at = 0;
+}
+
+static void runs_free(struct job *job)
+{
+	struct job_runs *own;
+
+	if (job->runs == &job_runs_none)
+		return;
+	own = job_runs(job);
+	free(own->space);
+	free(own->leaving);
+	free(own->evictions);
+	free(own->key);
+	free(own->last_place);
+	free(own);
+}
+
 uint32_t job_count(const struct job *job)
 {
 	return job->tasks.n ? idset_count(&job->tasks) : 1;
@@ -114,17 +165,17 @@ bool job_is_placed(const struct job *job)
 
 int64_t job_due(const struct job *job)
 {
-	int64_t since =
-	    job->state == JOB_CONFIGURING ? job->start : job->resumed;
+	int64_t since = job->state == JOB_CONFIGURING ? job->runs->start
+	                                              : job->runs->resumed;
 
 	if (since == NO_TIME || job->time_limit == TIME_UNLIMITED)
 		return NO_TIME;
-	return since + job->time_limit - job->ran;
+	return since + job->time_limit - job->runs->ran;
 }
 
 int64_t job_limit_at(const struct job *job)
 {
-	if (job->resumed == NO_TIME || job->time_limit == TIME_UNLIMITED)
+	if (job->runs->resumed == NO_TIME || job->time_limit == TIME_UNLIMITED)
 		return NO_TIME;
 	/* `resumed` is in whole seconds: one more second ensures that the job
 	 * is not stopped too early. */
@@ -141,9 +192,10 @@ int64_t job_latest_at(const struct job *job)
 
 int64_t job_elapsed(const struct job *job, int64_t now)
 {
-	if (job->resumed == NO_TIME)
-		return job->ran;
-	return job->ran + (now > job->resumed ? now - job->resumed : 0);
+	if (job->runs->resumed == NO_TIME)
+		return job->runs->ran;
+	return job->runs->ran +
+	       (now > job->runs->resumed ? now - job->runs->resumed : 0);
 }
 
 struct placement *placement_new(uint32_t ntasks, const struct snap_task *task,
@@ -249,15 +301,11 @@ void job_free(struct job *job)
 	free(job->text);
 	free(job->packed);
 	free(job->place);
-	free(job->space);
-	free(job->leaving);
 	free(job->claim);
-	free(job->evictions);
 	ledger_free(job->ledger);
 	free(job->acts);
-	free(job->key);
-	free(job->last_place);
 	free(job->deps);
+	runs_free(job);
 	free(job);
 }
 

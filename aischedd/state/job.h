@@ -67,6 +67,53 @@ struct ledger;
 struct row;
 struct placed_key;
 
+/* The part of a job's record that differs from job_runs_none only after the job
+ * got nodes or ended. So a job that waits for the first time need not have one
+ * of its own. */
+struct job_runs {
+	uint32_t restarts, preemptions, start_fails;
+	/* number of failed tasks of this attempt that were started again */
+	uint32_t replaced;
+	/* mails already made for this attempt, as bits of enum mail_type; only
+	 * types of which an attempt gets at most one mail */
+	uint32_t mailed;
+	/* counts how often some of its tasks were evicted */
+	uint32_t resize;
+	uint32_t placed_at; /* index plus one in state->placed, 0: none */
+	/* exit_code -1: it is not known, or the job has not ended; signal
+	 * 0: none */
+	int32_t exit_code, signal;
+	int64_t cpu_ms, peak_mem_kib;
+	/* id of the job for which it was last evicted; 0: none */
+	uint64_t evict_by;
+	/* start: when this attempt began to run; before that, when it got its
+	 * nodes. end: when the job ended. */
+	int64_t start, end;
+	/* when it started or was last resumed; NO_TIME: it is not running */
+	int64_t resumed;
+	int64_t ran;    /* seconds that this attempt ran before `resumed` */
+	int64_t served; /* seconds that it ran in attempts that were evicted */
+	/* charge for what the job holds, which usage->rate includes: usage.h */
+	int64_t charge;
+	/* after a failure: do not start it again before this time */
+	int64_t retry_at;
+	/* namespace of its attempt, while it holds nodes; NULL: its pool has
+	 * none, or it was started by a version that did not store it */
+	char *space;
+	/* those of its tasks that are being evicted, or NULL */
+	struct placement *leaving;
+	/* time by which the tasks in `leaving`, or the whole evicted job,
+	 * should have ended; NO_TIME: none */
+	int64_t leave_by;
+	struct evictions *evictions; /* its last evictions, or NULL */
+	/* its row key while it holds nodes; placed_key() makes it on demand */
+	struct placed_key *key;
+	char *last_place; /* for an ended job: where it ran, as text */
+};
+
+/* The runs of a job that never had nodes. */
+extern const struct job_runs job_runs_none;
+
 struct job {
 	uint64_t id;
 	uint64_t array; /* id of the array, 0: none */
@@ -109,39 +156,15 @@ struct job {
 	uint8_t aside; /* enum reason: why a pending job is in no row */
 	/* id of the cron entry of which it is a run; 0: none */
 	uint64_t cron;
-	/* id of the job for which it was last evicted; 0: none */
-	uint64_t evict_by;
-
 	/* number of the attempt, from 1; 0: it never started */
 	uint32_t attempt;
-	uint32_t restarts, preemptions, start_fails;
-	/* number of failed tasks of this attempt that were started again */
-	uint32_t replaced;
-	/* mails already made for this attempt, as bits of enum mail_type; only
-	 * types of which an attempt gets at most one mail */
-	uint32_t mailed;
 	int64_t priority;   /* --priority or that of its class, minus --nice */
 	int64_t time_limit; /* seconds or TIME_UNLIMITED */
 	int64_t grace;      /* seconds */
 	int64_t submit, begin, deadline; /* unix seconds; NO_TIME: none */
-	/* start: when this attempt began to run; before that, when it got its
-	 * nodes. end: when the job ended. */
-	int64_t start, end;
-	/* when it started or was last resumed; NO_TIME: it is not running */
-	int64_t resumed;
-	int64_t ran;    /* seconds that this attempt ran before `resumed` */
-	int64_t served; /* seconds that it ran in attempts that were evicted */
-	/* charge for what the job holds, which usage->rate includes: usage.h */
-	int64_t charge;
 	int64_t mem_default; /* MiB for each CPU, if it asked for no memory */
-	/* after a failure: do not start it again before this time */
-	int64_t retry_at;
 	int64_t script, env; /* ids of blobs in the store */
 
-	/* exit_code -1: it is not known, or the job has not ended; signal
-	 * 0: none */
-	int32_t exit_code, signal;
-	int64_t cpu_ms, peak_mem_kib;
 	struct ledger *ledger; /* NULL: it never had nodes */
 	/* what users did to it last: acts.h; NULL: nothing */
 	char *acts;
@@ -149,22 +172,9 @@ struct job {
 
 	char *packed; /* the request, from spec_pack() */
 	struct placement *place;
-	/* namespace of its attempt, while it holds nodes; NULL: its pool has
-	 * none, or it was started by a version that did not store it */
-	char *space;
-	/* those of its tasks that are being evicted, or NULL */
-	struct placement *leaving;
-	/* time by which the tasks in `leaving`, or the whole evicted job,
-	 * should have ended; NO_TIME: none */
-	int64_t leave_by;
-	/* counts how often some of its tasks were evicted */
-	uint32_t resize;
-	uint32_t placed_at; /* index plus one in state->placed, 0: none */
+	/* never NULL; to change it: job_runs() */
+	const struct job_runs *runs;
 	struct held *claim; /* nodes held for it, or NULL */
-	struct evictions *evictions; /* its last evictions, or NULL */
-	/* its row key while it holds nodes; placed_key() makes it on demand */
-	struct placed_key *key;
-	char *last_place; /* for an ended job: where it ran, as text */
 	struct deps *deps;
 
 	/* links in the list of its array's records */
@@ -185,6 +195,12 @@ bool spec_packed_check(const void *data, size_t size);
 
 /* Unpack a request; the strings of *ret point into `packed`. */
 void spec_unpack(struct spec *ret, const char *packed);
+
+/* Returns job->runs to be changed; gives the job its own first. */
+struct job_runs *job_runs(struct job *job);
+
+/* Give the job the numbers of another one's runs, but none of its memory. */
+void job_runs_copy(struct job *to, const struct job *from);
 
 /* Returns the number of tasks if the record is the unstarted part of an array;
  * else 1. */

@@ -104,16 +104,18 @@ static int load_texts(struct state *state, struct job *job,
 
 	if ((t->depend && deps_parse(NULL, t->depend, &job->deps, err) < 0) ||
 	    (t->evictions &&
-	     evictions_parse(t->evictions, &job->evictions, err) < 0) ||
+	     evictions_parse(t->evictions, &job_runs(job)->evictions, err) <
+	         0) ||
 	    (t->ledger && !(job->ledger = ledger_parse(t->ledger, err))))
 		return -1;
 	if (t->place && runs &&
 	    !(job->place = state_placement_parse(state, t->place, err)))
 		return -1;
 	if (t->space && job->place)
-		job->space = xstrdup(t->space);
+		job_runs(job)->space = xstrdup(t->space);
 	if (t->leaving && job->place &&
-	    !(job->leaving = state_placement_parse(state, t->leaving, err)))
+	    !(job_runs(job)->leaving =
+	          state_placement_parse(state, t->leaving, err)))
 		return -1;
 	if (t->claim && claim_parse(state, t->claim, &claim, err) < 0)
 		return -1;
@@ -129,7 +131,6 @@ int state_load_job(struct state *state, struct job **taken,
 	struct spec spec;
 
 	*taken = NULL;
-	job->leave_by = NO_TIME;
 	spec_unpack(&spec, job->packed);
 	job->reserved = spec.reservation != NULL;
 	job->claims = volume_is_named(spec.mount);
@@ -148,7 +149,7 @@ int state_load_job(struct state *state, struct job **taken,
 		return -1;
 	}
 	state_add_job(state, job);
-	usage_of(state, job->queue, job->user)->rate += job->charge;
+	usage_of(state, job->queue, job->user)->rate += job->runs->charge;
 	if (job->place) {
 		job->row_next = state->records.placed;
 		if (state->records.placed)
@@ -244,7 +245,7 @@ void state_loaded(struct state *state, int64_t now)
 		}
 		/* Give an evicted job, or its evicted tasks, the whole
 		 * grace again. */
-		if (job->leaving || evict_is_ending(job))
+		if (job->runs->leaving || evict_is_ending(job))
 			evict_watch(state, job, now);
 	}
 	for (struct job *job = state->records.first; job; job = next) {
@@ -285,14 +286,14 @@ void state_run_job(const struct state *state, const struct job *job,
 		.array_min = array ? array->min : 0,
 		.array_max = array ? array->max : 0,
 		.array_step = array ? array->step : 0,
-		.restarts = job->restarts + job->preemptions,
+		.restarts = job->runs->restarts + job->runs->preemptions,
 		.uid = job->uid,
 		.gid = job->gid,
 		.user = state->users.user[job->user].name,
 		.spec = spec,
 		.req = req,
 		.queue = state->conf->queues[job->queue].name,
-		.space = job->space,
+		.space = job->runs->space,
 		.cluster = state->conf->cluster,
 		.time_limit = job->time_limit,
 		.grace = job->grace,
@@ -302,8 +303,8 @@ void state_run_job(const struct state *state, const struct job *job,
 		.task = p->task,
 		.cpu_use = p->cpu_use,
 		.node_name = node_names,
-		.append = job->restarts + job->preemptions > 0,
-		.resize = job->resize,
+		.append = job->runs->restarts + job->runs->preemptions > 0,
+		.resize = job->runs->resize,
 	};
 }
 
@@ -323,7 +324,7 @@ size_t state_attempts(const struct state *state, uint32_t pool,
 			.attempt = job->attempt,
 			.started = job->state == JOB_RUNNING ||
 			           job->state == JOB_SUSPENDED,
-			.space = job->space,
+			.space = job->runs->space,
 		};
 	}
 	return n;

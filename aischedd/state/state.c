@@ -293,10 +293,7 @@ struct job *state_new_job(uint64_t id)
 	job->task = NO_TASK;
 	job->is_new = true;
 	job->begin = job->deadline = job->eligible = NO_TIME;
-	job->start = job->end = job->resumed = job->retry_at = NO_TIME;
-	job->leave_by = NO_TIME;
-	job->exit_code = -1;
-	job->peak_mem_kib = SPEC_UNSET;
+	job->runs = &job_runs_none;
 	return job;
 }
 

@@ -224,7 +224,7 @@ static int check_job(const struct job *job, const struct stmt *s,
 		               "do not go together");
 	if (job->state == JOB_PENDING)
 		return 0;
-	if (row_tasks(s) || !texts.place || job->start == NO_TIME)
+	if (row_tasks(s) || !texts.place || job->runs->start == NO_TIME)
 		return err_set(err, EINVAL,
 		               "column 'state' is %s, which does not go with "
 		               "columns 'tasks', 'place' and 'start_time'",
@@ -253,6 +253,9 @@ static int make_job(struct state *state, const struct stmt *s, struct job **ret,
 		               past.queue);
 	*ret = job = xmalloc(sizeof(*job));
 	*job = past.job;
+	job->runs = &job_runs_none;
+	if (memcmp(&past.runs, &job_runs_none, sizeof(past.runs)))
+		*job_runs(job) = past.runs;
 	job->text = job->text ? xstrdup(job->text) : NULL;
 	job->acts = job->acts ? xstrdup(job->acts) : NULL;
 	size = spec_packed_size(job->packed);

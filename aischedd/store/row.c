@@ -36,10 +36,16 @@ static const struct job_column {
 	enum kind kind;
 	size_t offset;
 	int64_t least, most;
+	bool of_runs; /* the offset is one in struct job_runs */
 } columns[] = {
-#define C(kind, field, name, least, most)                            \
-	{                                                            \
-		name, kind, offsetof(struct job, field), least, most \
+#define C(kind, field, name, least, most)                                   \
+	{                                                                   \
+		name, kind, offsetof(struct job, field), least, most, false \
+	}
+#define R(kind, field, name, least, most)                                  \
+	{                                                                  \
+		name, kind, offsetof(struct job_runs, field), least, most, \
+		    true                                                   \
 	}
 #define TIME_COLUMN(field, name)  C(TIME, field, name, 0, MOST)
 #define COUNT_COLUMN(field, name) C(U32, field, name, 0, UINT32_MAX)
@@ -57,9 +63,9 @@ static const struct job_column {
 	FLAG_COLUMN(wants_resume, "wants_resume"),
 	FLAG_COLUMN(signalled, "signalled"),
 	COUNT_COLUMN(attempt, "attempt"),
-	COUNT_COLUMN(restarts, "restarts"),
-	COUNT_COLUMN(preemptions, "preemptions"),
-	COUNT_COLUMN(start_fails, "start_fails"),
+	R(U32, restarts, "restarts", 0, UINT32_MAX),
+	R(U32, preemptions, "preemptions", 0, UINT32_MAX),
+	R(U32, start_fails, "start_fails", 0, UINT32_MAX),
 	C(I64, priority, "priority", -MOST, MOST),
 	C(I64, time_limit, "time_limit", TIME_UNLIMITED, MAX_SECONDS),
 	C(I64, grace, "grace", 0, MAX_SECONDS),
@@ -68,25 +74,26 @@ static const struct job_column {
 	TIME_COLUMN(eligible, "eligible_time"),
 	TIME_COLUMN(begin, "begin_time"),
 	TIME_COLUMN(deadline, "deadline"),
-	TIME_COLUMN(start, "start_time"),
-	TIME_COLUMN(end, "end_time"),
-	TIME_COLUMN(resumed, "resumed_time"),
-	SUM_COLUMN(ran, "ran"),
-	SUM_COLUMN(served, "served"),
-	SUM_COLUMN(charge, "charge"),
+	R(TIME, start, "start_time", 0, MOST),
+	R(TIME, end, "end_time", 0, MOST),
+	R(TIME, resumed, "resumed_time", 0, MOST),
+	R(I64, ran, "ran", 0, MOST),
+	R(I64, served, "served", 0, MOST),
+	R(I64, charge, "charge", 0, MOST),
 	C(U8, evict, "evict", 0, EVICT_NODE_DOWN),
-	SUM_COLUMN(evict_by, "evict_by"),
-	TIME_COLUMN(retry_at, "retry_time"),
+	R(I64, evict_by, "evict_by", 0, MOST),
+	R(TIME, retry_at, "retry_time", 0, MOST),
 	SUM_COLUMN(script, "script"),
 	SUM_COLUMN(env, "env"),
-	C(I32, exit_code, "exit_code", -1, INT32_MAX),
-	C(I32, signal, "signal", 0, INT32_MAX),
-	SUM_COLUMN(cpu_ms, "cpu_ms"),
-	C(MAYBE, peak_mem_kib, "peak_mem_kib", 0, MOST),
-	COUNT_COLUMN(replaced, "replaced"),
+	R(I32, exit_code, "exit_code", -1, INT32_MAX),
+	R(I32, signal, "signal", 0, INT32_MAX),
+	R(I64, cpu_ms, "cpu_ms", 0, MOST),
+	R(MAYBE, peak_mem_kib, "peak_mem_kib", 0, MOST),
+	R(U32, replaced, "replaced", 0, UINT32_MAX),
 	SUM_COLUMN(cron, "cron_id"),
-	COUNT_COLUMN(mailed, "mailed"),
+	R(U32, mailed, "mailed", 0, UINT32_MAX),
 #undef C
+#undef R
 #undef TIME_COLUMN
 #undef COUNT_COLUMN
 #undef SUM_COLUMN
@@ -154,7 +161,8 @@ static bool may_be_null(const struct job_column *c)
 
 static int64_t get(const struct job *job, const struct job_column *c)
 {
-	const char *p = (const char *)job + c->offset;
+	const char *p = c->of_runs ? (const char *)job->runs + c->offset
+	                           : (const char *)job + c->offset;
 	int64_t i64;
 	uint32_t u32;
 	int32_t i32;
@@ -179,9 +187,11 @@ static int64_t get(const struct job *job, const struct job_column *c)
 	return *(const unsigned char *)p;
 }
 
-static void set(struct job *job, const struct job_column *c, int64_t value)
+static void set(struct past_job *past, const struct job_column *c,
+                int64_t value)
 {
-	char *p = (char *)job + c->offset;
+	char *p = c->of_runs ? (char *)&past->runs + c->offset
+	                     : (char *)&past->job + c->offset;
 	uint32_t u32 = (uint32_t)value;
 
 	switch (c->kind) {
@@ -223,14 +233,15 @@ static void put_text(const struct state *state, const struct job *job,
 			dependency_format(job->deps, out);
 		break;
 	case T_LEAVING:
-		if (job->leaving)
-			state_placement_format(state, job->leaving, true, out);
+		if (job->runs->leaving)
+			state_placement_format(state, job->runs->leaving, true,
+			                       out);
 		break;
 	case T_CLAIM:
 		state_claim_format(state, job->claim, out);
 		break;
 	case T_EVICTIONS:
-		state_evictions_format(job->evictions, out);
+		state_evictions_format(job->runs->evictions, out);
 		break;
 	case T_LEDGER:
 		if (job->ledger)
@@ -266,12 +277,12 @@ void row_bind(struct stmt *s, const struct state *state, const struct job *job,
 	for (int i = 0; i < NTEXTS; i++)
 		text[i] = scratch->data[at[i]] ? scratch->data + at[i] : NULL;
 	if (!job->place)
-		text[T_PLACE] = job->last_place;
+		text[T_PLACE] = job->runs->last_place;
 	text[T_USER] = state_user(state, job->user)->name;
 	text[T_QUEUE] = state_conf(state)->queues[job->queue].name;
 	text[T_TEXT] = job->text;
 	text[T_ACTS] = job->acts;
-	text[T_SPACE] = job->space;
+	text[T_SPACE] = job->runs->space;
 	for (int i = 0; i < NTEXTS; i++)
 		db_text(s, NUMBERS + i + 1, text[i]);
 	db_blob(s, ASKED + 1, job->packed, spec_packed_size(job->packed));
@@ -295,7 +306,7 @@ const char *row_tasks(const struct stmt *s)
 	return db_col_text(s, NUMBERS + T_TASKS);
 }
 
-static int read_number(const struct stmt *s, size_t i, struct job *job,
+static int read_number(const struct stmt *s, size_t i, struct past_job *past,
                        struct err *err)
 {
 	const struct job_column *c = &columns[i];
@@ -304,7 +315,7 @@ static int read_number(const struct stmt *s, size_t i, struct job *job,
 	if (!(may_be_null(c) && db_is_null(s, (int)i)) &&
 	    db_int(s, (int)i, c->least, c->most, &value, err) < 0)
 		return -1;
-	set(job, c, value);
+	set(past, c, value);
 	return 0;
 }
 
@@ -314,8 +325,10 @@ int row_read(const struct stmt *s, struct past_job *ret, struct err *err)
 	size_t size = (size_t)sqlite3_column_bytes(s->s, ASKED);
 
 	memset(ret, 0, sizeof(*ret));
+	memcpy(&ret->runs, &job_runs_none, sizeof(ret->runs));
+	ret->job.runs = &ret->runs;
 	for (size_t i = 0; i < NUMBERS; i++)
-		if (read_number(s, i, &ret->job, err) < 0)
+		if (read_number(s, i, ret, err) < 0)
 			return -1;
 	if (db_text_of(s, NUMBERS + T_USER, &ret->user, err) < 0 ||
 	    db_text_of(s, NUMBERS + T_QUEUE, &ret->queue, err) < 0)

@@ -81,7 +81,8 @@ bool store_has(struct store *store, uint64_t id);
 
 /* A job as the database has it; usually an ended one. */
 struct past_job {
-	struct job job; /* strings are borrowed for the call */
+	struct job job;       /* strings are borrowed for the call */
+	struct job_runs runs; /* job.runs points to it */
 	const char *user, *queue;
 	/* where the job ran, in the format of state_placement_format(),
 	 * or NULL */

@@ -51,11 +51,12 @@ static void started(struct state *state, const struct job *job)
 	struct queue_counts *c = counts_of(state, job);
 
 	c->started++;
-	if (job->restarts || job->preemptions || job->eligible == NO_TIME)
+	if (job->runs->restarts || job->runs->preemptions ||
+	    job->eligible == NO_TIME)
 		return; /* only the wait before the first start is counted */
 	histogram_add(&c->wait, histogram_jobs,
-	              job->start > job->eligible
-	                  ? (double)(job->start - job->eligible)
+	              job->runs->start > job->eligible
+	                  ? (double)(job->runs->start - job->eligible)
 	                  : 0);
 }
 

@@ -174,7 +174,7 @@ void ledger_book(struct state *state, struct job *job, int64_t now)
 	counts_hold(state, job, ms);
 	if (first)
 		note_wait(state, job);
-	l->runs = job->resumed != NO_TIME;
+	l->runs = job->runs->resumed != NO_TIME;
 	if (job->place->ntasks > l->most_tasks)
 		l->most_tasks = job->place->ntasks;
 }
@@ -222,10 +222,10 @@ void ledger_begin(struct state *state, struct job *job)
 	struct ledger *l = job->ledger;
 
 	if (!l || !l->began_ms) {
-		l = begin(job, job->start * 1000);
+		l = begin(job, job->runs->start * 1000);
 		usage_held(state, job, l->rate);
 		l->rate[RATE_COST] = price_of(state, job, l->rate);
-		l->runs = job->resumed != NO_TIME;
+		l->runs = job->runs->resumed != NO_TIME;
 		l->most_tasks = job->place->ntasks;
 	}
 	l->rollup = rollup_find(state, l->rollup_id);
@@ -408,7 +408,7 @@ static struct attempt_row *put_row(struct state *state, const struct job *job,
 		.array = job->array,
 		.array_task = job->task,
 		.attempt = job->attempt,
-		.evict_by = job->evict_by,
+		.evict_by = job->runs->evict_by,
 		.uid = job->uid,
 		.user = job->user,
 		.nodes = nodes_of(state, job),
@@ -420,8 +420,8 @@ static struct attempt_row *put_row(struct state *state, const struct job *job,
 		.cpu_ms = l->cpu_ms,
 		.peak_kib = l->peak_kib,
 		.gpu = l->gpu,
-		.exit_code = job->exit_code,
-		.signal = job->signal,
+		.exit_code = job->runs->exit_code,
+		.signal = job->runs->signal,
 		.state = to,
 		.why = (uint8_t)why,
 		.cause = job->cause,

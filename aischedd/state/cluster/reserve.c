@@ -236,7 +236,7 @@ static int *rank_nodes(const struct state *state, int64_t start)
 		if (due != NO_TIME && due <= start)
 			continue;
 		mark(job->place, busy);
-		mark(job->leaving, busy);
+		mark(job->runs->leaving, busy);
 	}
 	for (size_t i = 0; i < state->nodes.n; i++)
 		rank[i] = 2 * (node_status(&state->nodes.node[i]) != NODE_UP) +

@@ -183,18 +183,18 @@ void usage_charge(struct state *state, struct job *job, int64_t now)
 	int64_t charge = job->place ? charge_of(state, job) : 0;
 
 	ledger_book(state, job, now);
-	if (charge == job->charge)
+	if (charge == job->runs->charge)
 		return;
-	change(state, job, charge - job->charge, now);
-	job->charge = charge;
+	change(state, job, charge - job->runs->charge, now);
+	job_runs(job)->charge = charge;
 	state_touch(state, job);
 }
 
 void usage_backdate(struct state *state, struct job *job, int64_t from,
                     int64_t to)
 {
-	change(state, job, -job->charge, from);
-	change(state, job, job->charge, to);
+	change(state, job, -job->runs->charge, from);
+	change(state, job, job->runs->charge, to);
 }
 
 /* --- the table of entries ----------------------------------------------- */

@@ -78,7 +78,7 @@ void state_nodes_left(const struct state *state, struct node_left *ret)
 
 		ask_of(job, &hold);
 		take(ret, last, job, job->place, &hold);
-		take(ret, last, job, job->leaving, &hold);
+		take(ret, last, job, job->runs->leaving, &hold);
 	}
 	free(last);
 }
@@ -88,8 +88,8 @@ static void add_used(const struct job *job, int64_t ret[RES_N])
 	int64_t n = job->place->ntasks;
 	struct holding hold;
 
-	if (job->leaving)
-		n += job->leaving->ntasks;
+	if (job->runs->leaving)
+		n += job->runs->leaving->ntasks;
 	ask_of(job, &hold);
 	for (int r = 0; r < RES_N; r++)
 		ret[r] += n * hold.task[r];

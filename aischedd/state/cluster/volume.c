@@ -108,8 +108,8 @@ static struct at at_mounted(const struct state *state, const struct job *job,
                             uint32_t pool, const char *name, size_t len)
 {
 	const char *space =
-	    job->space
-		? job->space
+	    job->runs->space
+		? job->runs->space
 		: conf_namespace(state->conf, (int)job->queue, (int)pool);
 
 	return (struct at){ pool, space_key(pool, space, strlen(space)), name,

@@ -57,8 +57,8 @@ void state_arm(struct state *state, const struct job *job)
 	struct spec spec;
 
 	state_alarm(state, job->begin, job->id);
-	state_alarm(state, job->retry_at, job->id);
-	state_alarm(state, job->leave_by, job->id);
+	state_alarm(state, job->runs->retry_at, job->id);
+	state_alarm(state, job->runs->leave_by, job->id);
 	if (job_latest_at(job) != NO_TIME)
 		state_alarm(state, job_latest_at(job) + 1, job->id);
 	if (limit_at == NO_TIME)
@@ -71,18 +71,18 @@ void state_arm(struct state *state, const struct job *job)
 }
 
 /* Move the times of a job by the seconds by which the clock was set. Do not
- * move job->resumed if it lies after the old clock's time: it was read from
- * another clock, perhaps before the machine was booted. */
+ * move job->runs->resumed if it lies after the old clock's time: it was read
+ * from another clock, perhaps before the machine was booted. */
 static void shift(struct state *state, struct job *job, int64_t by, int64_t now)
 {
 	if (job->place && by > 0)
 		usage_backdate(state, job, now - by, now);
-	if (job->resumed != NO_TIME && job->resumed <= now - by)
-		job->resumed += by;
-	if (job->leave_by != NO_TIME)
-		job->leave_by += by;
-	if (job->retry_at != NO_TIME)
-		job->retry_at = now;
+	if (job->runs->resumed != NO_TIME && job->runs->resumed <= now - by)
+		job_runs(job)->resumed += by;
+	if (job->runs->leave_by != NO_TIME)
+		job_runs(job)->leave_by += by;
+	if (job->runs->retry_at != NO_TIME)
+		job_runs(job)->retry_at = now;
 	state_touch(state, job);
 	state_arm(state, job);
 }
@@ -101,7 +101,7 @@ void state_clock_set(struct state *state, int64_t by_ms, int64_t now_ms)
 	     job = job->all_next) {
 		if (job->place)
 			ledger_go_on(state, job, now_ms);
-		if (job->place || job->retry_at != NO_TIME)
+		if (job->place || job->runs->retry_at != NO_TIME)
 			shift(state, job, by, now);
 	}
 	for (size_t i = 0; i < state->nodes.n; i++) {
@@ -152,13 +152,14 @@ static void tick_job(struct state *state, struct job *job, int64_t now)
 	struct event_in ev = { .now = now };
 	int64_t limit_at = job_limit_at(job);
 
-	if (job->leave_by != NO_TIME && job->leave_by <= now)
+	if (job->runs->leave_by != NO_TIME && job->runs->leave_by <= now)
 		evict_overdue(state, job, now);
 	if (job->state == JOB_PENDING) {
 		if (job->begin != NO_TIME && job->begin <= now)
 			job->begin = NO_TIME;
-		if (job->retry_at != NO_TIME && job->retry_at <= now)
-			job->retry_at = NO_TIME;
+		if (job->runs->retry_at != NO_TIME &&
+		    job->runs->retry_at <= now)
+			job_runs(job)->retry_at = NO_TIME;
 		deps_judge(state, job, now);
 		state_reindex(state, job, now);
 	}

@@ -107,7 +107,7 @@ static void see_job(const struct job *job, struct seen *ret)
 {
 	ret->over = job_state_is_final(job->state);
 	ret->ok = job->state == JOB_COMPLETED;
-	ret->start = job->state == JOB_PENDING ? NO_TIME : job->start;
+	ret->start = job->state == JOB_PENDING ? NO_TIME : job->runs->start;
 }
 
 static void see_array(const struct array *array, struct seen *ret)

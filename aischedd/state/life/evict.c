@@ -135,7 +135,7 @@ static void void_claims_on(struct state *state, uint32_t node, int64_t now)
  * hour ago. */
 static void note_time(struct job *job, int64_t now)
 {
-	const struct evictions *old = job->evictions;
+	const struct evictions *old = job->runs->evictions;
 	uint32_t n = old ? old->n : 0, from = 0;
 	struct evictions *e;
 
@@ -147,8 +147,8 @@ static void note_time(struct job *job, int64_t now)
 	if (n > from)
 		memcpy(e->at, old->at + from, (n - from) * sizeof(*e->at));
 	e->at[e->n - 1] = now;
-	free(job->evictions);
-	job->evictions = e;
+	free(job->runs->evictions);
+	job_runs(job)->evictions = e;
 }
 
 void evict_note(struct state *state, struct job *job, const struct event_in *ev,
@@ -158,7 +158,7 @@ void evict_note(struct state *state, struct job *job, const struct event_in *ev,
 	counts_evicted(state, job,
 	               ev->evict == EVICT_NONE ? EVICT_PREEMPT : ev->evict);
 	job->evict = (uint8_t)ev->evict;
-	job->evict_by = ev->evict_by;
+	job_runs(job)->evict_by = ev->evict_by;
 	if (whole)
 		note_time(job, ev->now);
 }
@@ -172,9 +172,9 @@ int64_t evict_grace(const struct state *state, const struct job *job)
 
 void evict_watch(struct state *state, struct job *job, int64_t now)
 {
-	job->leave_by = now + evict_grace(state, job) +
-	                state->conf->scheduling.evict_timeout;
-	state_alarm(state, job->leave_by, job->id);
+	job_runs(job)->leave_by = now + evict_grace(state, job) +
+	                          state->conf->scheduling.evict_timeout;
+	state_alarm(state, job->runs->leave_by, job->id);
 }
 
 bool evict_is_ending(const struct job *job)
@@ -186,9 +186,11 @@ bool evict_is_ending(const struct job *job)
 int64_t evict_safe_until(const struct state *state, const struct job *job)
 {
 	const struct conf_scheduling *c = &state->conf->scheduling;
-	int64_t since = job->resumed > job->start ? job->resumed : job->start;
+	int64_t since = job->runs->resumed > job->runs->start
+	                    ? job->runs->resumed
+	                    : job->runs->start;
 	int64_t safe = since + state->conf->queues[job->queue].min_runtime;
-	const struct evictions *e = job->evictions;
+	const struct evictions *e = job->runs->evictions;
 
 	if (!c->max_evictions_per_hour)
 		return FOR_EVER;
@@ -269,7 +271,8 @@ void nodes_absolve(struct state *state, const struct job *job)
 
 void evict_overdue(struct state *state, struct job *job, int64_t now)
 {
-	const struct placement *p = job->leaving ? job->leaving : job->place;
+	const struct placement *p =
+	    job->runs->leaving ? job->runs->leaving : job->place;
 	struct buf why = { 0 };
 
 	buf_printf(&why, "job %llu, which was evicted, has not ended",
@@ -283,15 +286,16 @@ void evict_overdue(struct state *state, struct job *job, int64_t now)
 		void_claims_on(state, p->task[i].node, now);
 	}
 	buf_free(&why);
-	job->leave_by = now + state->conf->scheduling.evict_timeout;
-	state_alarm(state, job->leave_by, job->id);
+	job_runs(job)->leave_by = now + state->conf->scheduling.evict_timeout;
+	state_alarm(state, job->runs->leave_by, job->id);
 }
 
 /* --- evictions and claims as sentences --------------------------------- */
 
 static bool leaves_for(const struct job *job, uint64_t by)
 {
-	return job->evict_by == by && (evict_is_ending(job) || job->leaving);
+	return job->runs->evict_by == by &&
+	       (evict_is_ending(job) || job->runs->leaving);
 }
 
 static void list_jobs(const uint64_t *job, uint32_t n, struct buf *text)
@@ -343,8 +347,8 @@ void evict_why(const struct state *state, const struct job *job,
 			continue;
 		if (n++ < NAMED)
 			victim[n - 1] = j->id;
-		if (j->leave_by - timeout > *ret_expected)
-			*ret_expected = j->leave_by - timeout;
+		if (j->runs->leave_by - timeout > *ret_expected)
+			*ret_expected = j->runs->leave_by - timeout;
 	}
 	if (text)
 		evict_text(state, victim, n, job->claim->node, job->claim->n,

@@ -55,11 +55,11 @@ void evict_note(struct state *state, struct job *job, const struct event_in *ev,
 int64_t evict_grace(const struct state *state, const struct job *job);
 
 /* Set the time by which the evicted job, or its evicted tasks, should have
- * ended (job->leave_by), and an alarm that calls evict_overdue() then. */
+ * ended (job->runs->leave_by), and an alarm that calls evict_overdue() then. */
 void evict_watch(struct state *state, struct job *job, int64_t now);
 
-/* Handle an evicted job that has not ended by job->leave_by: start nothing on
- * its nodes for a while, and drop the claims to them. */
+/* Handle an evicted job that has not ended by job->runs->leave_by: start
+ * nothing on its nodes for a while, and drop the claims to them. */
 void evict_overdue(struct state *state, struct job *job, int64_t now);
 
 /* Whether all tasks of the job are being evicted. */

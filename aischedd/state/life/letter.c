@@ -102,10 +102,10 @@ static void put_memory(const struct job *job, const struct spec *spec,
 {
 	struct request req;
 
-	if (job->peak_mem_kib == SPEC_UNSET)
+	if (job->runs->peak_mem_kib == SPEC_UNSET)
 		return;
 	spec_request(spec, job->mem_default, &req);
-	put_part(out, "Peak memory:", (job->peak_mem_kib + 1023) / 1024,
+	put_part(out, "Peak memory:", (job->runs->peak_mem_kib + 1023) / 1024,
 	         req.mem_mib * req.tasks, format_mib);
 }
 
@@ -118,8 +118,8 @@ static void put_use(const struct job *job, const struct spec *spec, int64_t now,
 	put_part(out, "Run time:", job_elapsed(job, now),
 	         job->time_limit == TIME_UNLIMITED ? 0 : job->time_limit,
 	         format_duration);
-	if (job->cpu_ms)
-		put_part(out, "CPU time:", job->cpu_ms / 1000,
+	if (job->runs->cpu_ms)
+		put_part(out, "CPU time:", job->runs->cpu_ms / 1000,
 		         sum.held[RES_CPU] / 1000, format_duration);
 	put_memory(job, spec, out);
 }
@@ -138,14 +138,15 @@ static char *body_of(const struct state *state, const struct job *job,
 		put_line(&out, "Reason:", reason_name((enum reason)job->why));
 	if (job->text)
 		put_line(&out, "Remark:", job->text);
-	if (job->exit_code >= 0)
-		buf_printf(&out, "%-14s%d\n", "Exit status:", job->exit_code);
-	if (job->signal)
-		buf_printf(&out, "%-14s%d\n", "Signal:", job->signal);
+	if (job->runs->exit_code >= 0)
+		buf_printf(&out, "%-14s%d\n",
+		           "Exit status:", job->runs->exit_code);
+	if (job->runs->signal)
+		buf_printf(&out, "%-14s%d\n", "Signal:", job->runs->signal);
 	put_time(&out, "Submitted:", job->submit);
-	put_time(&out, "Started:", job->start);
+	put_time(&out, "Started:", job->runs->start);
 	if (job_state_is_final((enum job_state)job->state))
-		put_time(&out, "Ended:", job->end);
+		put_time(&out, "Ended:", job->runs->end);
 	if (job->attempt)
 		put_use(job, spec, now, &out);
 	put_line(&out, "Output:", spec->output);
@@ -260,7 +261,7 @@ void letter_began(struct state *state, const struct job *job, bool first,
 		return;
 	begin_subject(&subject, job, &spec, whole);
 	buf_puts(&subject, "Began, Queued time ");
-	put_span(&subject, job->start - job->submit);
+	put_span(&subject, job->runs->start - job->submit);
 	add(state, job, &spec, "BEGIN", &subject,
 	    body_of(state, job, &spec, now), now);
 }
@@ -290,10 +291,10 @@ void letter_ended(struct state *state, const struct job *job, int64_t now)
 	put_span(&subject, job_elapsed(job, now));
 	buf_printf(&subject, ", %s",
 	           job_state_name((enum job_state)job->state));
-	if (job->signal)
-		buf_printf(&subject, ", Signal %d", job->signal);
-	else if (job->exit_code >= 0)
-		buf_printf(&subject, ", ExitCode %d", job->exit_code);
+	if (job->runs->signal)
+		buf_printf(&subject, ", Signal %d", job->runs->signal);
+	else if (job->runs->exit_code >= 0)
+		buf_printf(&subject, ", ExitCode %d", job->runs->exit_code);
 	add(state, job, &spec, mail_type_name(type), &subject,
 	    body_of(state, job, &spec, now), now);
 }
@@ -314,7 +315,7 @@ static char *array_body(const struct state *state, const struct array *array,
 		           "Exit statuses:", array->exit_low, array->exit_high);
 	put_time(&out, "Submitted:", job->submit);
 	put_time(&out, "Last start:", array->started);
-	put_time(&out, "Ended:", job->end);
+	put_time(&out, "Ended:", job->runs->end);
 	buf_printf(&out, "\n\"aiq --history %llu\" says more. Cluster: %s\n",
 	           (unsigned long long)array->id, state->conf->cluster);
 	return buf_take(&out);
@@ -361,10 +362,10 @@ void letter_invalid(struct state *state, struct job *job, int64_t now)
 	struct spec spec;
 	int64_t types = wanted(state, job->packed, &spec);
 
-	if (!(types & bit) || (job->mailed & bit) ||
+	if (!(types & bit) || (job->runs->mailed & bit) ||
 	    (is_one_of_many(job, types) && !job->tasks.n))
 		return;
-	job->mailed |= bit;
+	job_runs(job)->mailed |= bit;
 	state_touch(state, job);
 	add_plain(state, job, &spec, MAIL_INVALID_DEPEND, "Invalid dependency",
 	          now);
@@ -377,9 +378,10 @@ void letter_idle(struct state *state, struct job *job, int64_t now)
 	struct spec spec;
 	int64_t types = wanted(state, job->packed, &spec);
 
-	if (!(types & bit) || (job->mailed & bit) || is_one_of_many(job, types))
+	if (!(types & bit) || (job->runs->mailed & bit) ||
+	    is_one_of_many(job, types))
 		return;
-	job->mailed |= bit;
+	job_runs(job)->mailed |= bit;
 	state_touch(state, job);
 	begin_subject(&subject, job, &spec, false);
 	buf_puts(&subject, "GPUs idle for ");
@@ -444,7 +446,7 @@ static int64_t marks_of(const struct state *state, const struct job *job,
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
 		all |= MAIL_BIT(marks[i].type);
-	return types & all & ~(int64_t)job->mailed;
+	return types & all & ~(int64_t)job->runs->mailed;
 }
 
 void letter_arm(struct state *state, const struct job *job, int64_t limit_at)
@@ -467,7 +469,8 @@ void letter_limit(struct state *state, struct job *job, int64_t limit_at,
 	for (size_t i = ARRAY_SIZE(marks); types && i-- > 0;)
 		if ((types & MAIL_BIT(marks[i].type)) &&
 		    mark_at(job, i, limit_at) <= now) {
-			job->mailed |= (uint32_t)MAIL_BIT(marks[i].type);
+			job_runs(job)->mailed |=
+			    (uint32_t)MAIL_BIT(marks[i].type);
 			first = i;
 		}
 	if (first == ARRAY_SIZE(marks))

@@ -62,7 +62,7 @@ static int release(struct state *state, struct job *job,
 static int resume_pending(struct state *state, struct job *job,
                           const struct event_in *ev, struct err *err)
 {
-	if (!job->preemptions || job->hold == HOLD_NONE)
+	if (!job->runs->preemptions || job->hold == HOLD_NONE)
 		return err_set(err, EINVAL,
 		               "job %llu is PENDING: only a suspended job can "
 		               "be resumed",

@@ -75,7 +75,7 @@ struct event_in {
 	 * all tasks */
 	const uint32_t *loss;
 	/* of shrink: number of tasks in `loss`. of shrunk: this many tasks,
-	 * the first ones in job->leaving, have ended; 0: all have */
+	 * the first ones in job->runs->leaving, have ended; 0: all have */
 	uint32_t nlosses;
 	/* of shrunk: the value of the job's `resize` to which the runner
 	 * answers; 0: any. of tasks_lost: the value that the runner knew */

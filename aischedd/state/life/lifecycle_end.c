@@ -26,8 +26,8 @@ enum { STEPS_END = 100 };
 
 void life_stop_clock(struct job *job, int64_t now)
 {
-	job->ran = job_elapsed(job, now);
-	job->resumed = NO_TIME;
+	job_runs(job)->ran = job_elapsed(job, now);
+	job_runs(job)->resumed = NO_TIME;
 }
 
 void life_set_text(struct job *job, const char *text)
@@ -44,8 +44,8 @@ static void keep_place(const struct state *state, struct job *job)
 	if (!job->place)
 		return;
 	state_placement_format(state, job->place, false, &text);
-	free(job->last_place);
-	job->last_place = buf_take(&text);
+	free(job->runs->last_place);
+	job_runs(job)->last_place = buf_take(&text);
 }
 
 /* Save in the job's request the class that it had from its queue, for the
@@ -73,11 +73,11 @@ static void array_lost_tasks(struct state *state, struct job *job, int64_t now)
 	array->unfinished -= job_count(job);
 	if (job->state != JOB_COMPLETED)
 		array->failed += job_count(job);
-	if (job->exit_code > array->exit_high)
-		array->exit_high = job->exit_code;
-	if (job->exit_code >= 0 &&
-	    (array->exit_low < 0 || job->exit_code < array->exit_low))
-		array->exit_low = job->exit_code;
+	if (job->runs->exit_code > array->exit_high)
+		array->exit_high = job->runs->exit_code;
+	if (job->runs->exit_code >= 0 &&
+	    (array->exit_low < 0 || job->runs->exit_code < array->exit_low))
+		array->exit_low = job->runs->exit_code;
 	state_touch_array(state, array);
 	if (!array->unfinished)
 		letter_array_ended(state, array, job, now);
@@ -97,7 +97,7 @@ void job_end(struct state *state, struct job *job, enum job_state to,
 	deps_forget(state, job);
 	names_del(state, job);
 	affinity_del(state, job);
-	job->end = now;
+	job_runs(job)->end = now;
 	job->why = (uint8_t)why;
 	job->wants_resume = false;
 	state_set(state, job, to);
@@ -122,7 +122,7 @@ static bool comes_back(const struct job *job, bool node)
 
 	spec_unpack(&spec, job->packed);
 	if (job->cause != CAUSE_NONE || spec.requeue == 0 ||
-	    job->restarts >= spec_max_restarts(&spec))
+	    job->runs->restarts >= spec_max_restarts(&spec))
 		return false;
 	switch (spec_task_failure(&spec)) {
 	case FAILURE_ENDS:
@@ -146,7 +146,7 @@ static enum reason why_it_came_back(const struct job *job)
 		return WHY_Preempted;
 	case CAUSE_FAILURE:
 		return job->evict == EVICT_NODE_DOWN ? WHY_NodeFail
-		       : job->signal                 ? WHY_RaisedSignal
+		       : job->runs->signal           ? WHY_RaisedSignal
 		                                     : WHY_NonZeroExitCode;
 	default:
 		return WHY_None; /* a user requeued the job */
@@ -157,9 +157,9 @@ static enum reason why_it_came_back(const struct job *job)
  * which the job held nodes: the job did not wait then. */
 static void wait_on(struct job *job, int64_t now)
 {
-	if (job->eligible != NO_TIME && job->start != NO_TIME &&
-	    now > job->start)
-		job->eligible += now - job->start;
+	if (job->eligible != NO_TIME && job->runs->start != NO_TIME &&
+	    now > job->runs->start)
+		job->eligible += now - job->runs->start;
 }
 
 void life_back_to_queue(struct state *state, struct job *job, int64_t now)
@@ -168,11 +168,11 @@ void life_back_to_queue(struct state *state, struct job *job, int64_t now)
 	ledger_close(state, job, JOB_PENDING, why_it_came_back(job), now);
 	life_unplace(state, job, now);
 	if (job->cause == CAUSE_PREEMPT)
-		job->served += job_elapsed(job, now);
-	job->start = job->resumed = NO_TIME;
-	job->ran = 0;
+		job_runs(job)->served += job_elapsed(job, now);
+	job_runs(job)->start = job_runs(job)->resumed = NO_TIME;
+	job_runs(job)->ran = 0;
 	job->signalled = job->wants_resume = false;
-	job->mailed = 0;
+	job_runs(job)->mailed = 0;
 	state_set(state, job, JOB_PENDING);
 	job->cause = CAUSE_NONE;
 	state_arm(state, job);
@@ -202,7 +202,7 @@ void life_settle(struct state *state, struct job *job, enum job_state to,
 		job_end(state, job, JOB_DEADLINE, WHY_DeadLine, now);
 		return;
 	case CAUSE_PREEMPT:
-		job->preemptions++;
+		job_runs(job)->preemptions++;
 		if (job->on_preempt == PREEMPT_CANCEL && !job->hold)
 			job_end(state, job, JOB_PREEMPTED, WHY_Preempted, now);
 		else
@@ -211,7 +211,7 @@ void life_settle(struct state *state, struct job *job, enum job_state to,
 	case CAUSE_REQUEUE:
 	case CAUSE_RECALL:
 	case CAUSE_FAILURE:
-		job->restarts++;
+		job_runs(job)->restarts++;
 		requeue(state, job, now);
 		return;
 	case CAUSE_NONE:
@@ -228,12 +228,12 @@ int life_ended(struct state *state, struct job *job, const struct event_in *ev,
 	enum reason why = WHY_None;
 
 	(void)err;
-	job->exit_code = o->exit_code;
-	job->signal = o->signal;
-	job->cpu_ms += o->cpu_ms;
+	job_runs(job)->exit_code = o->exit_code;
+	job_runs(job)->signal = o->signal;
+	job_runs(job)->cpu_ms += o->cpu_ms;
 	ledger_used(job, o);
-	if (o->peak_mem_kib > job->peak_mem_kib)
-		job->peak_mem_kib = o->peak_mem_kib;
+	if (o->peak_mem_kib > job->runs->peak_mem_kib)
+		job_runs(job)->peak_mem_kib = o->peak_mem_kib;
 	life_set_text(job, o->text);
 	if (o->late) {
 		to = JOB_TIMEOUT;
@@ -251,16 +251,17 @@ int life_ended(struct state *state, struct job *job, const struct event_in *ev,
 		to = JOB_FAILED;
 		why = WHY_NonZeroExitCode;
 	}
-	if (job->start == NO_TIME || job->state == JOB_CONFIGURING)
-		job->start = job->resumed = o->start;
+	if (job->runs->start == NO_TIME || job->state == JOB_CONFIGURING)
+		job_runs(job)->start = job_runs(job)->resumed = o->start;
 	if (to != JOB_COMPLETED && comes_back(job, false)) {
 		/* Delay the next attempt: else a job that fails at once would
 		 * be started over and over. */
-		job->retry_at = ev->now + backoff_s(job->restarts);
+		job_runs(job)->retry_at =
+		    ev->now + backoff_s(job->runs->restarts);
 		job->cause = CAUSE_FAILURE;
 	}
 	life_settle(state, job, to, why,
-	            o->end > job->start ? o->end : job->start);
+	            o->end > job->runs->start ? o->end : job->runs->start);
 	return 0;
 }
 
@@ -270,7 +271,7 @@ int life_lost(struct state *state, struct job *job, const struct event_in *ev,
 	(void)err;
 	life_set_text(job, ev->text);
 	job->evict = EVICT_NODE_DOWN;
-	job->evict_by = 0;
+	job_runs(job)->evict_by = 0;
 	counts_evicted(state, job, EVICT_NODE_DOWN);
 	if (comes_back(job, true))
 		job->cause = CAUSE_FAILURE;

@@ -52,16 +52,17 @@ static void set_space(const struct state *state, struct job *job)
 	const struct conf *conf = state->conf;
 	uint32_t pool = state->nodes.node[job->place->task[0].node].pool;
 
-	if (!job->space && runner_traits(conf->pools[pool].runner)->has_api)
-		job->space =
+	if (!job->runs->space &&
+	    runner_traits(conf->pools[pool].runner)->has_api)
+		job_runs(job)->space =
 		    xstrdup(conf_namespace(conf, (int)job->queue, (int)pool));
 }
 
 void life_found_in(struct state *state, struct job *job, const char *space)
 {
-	if (!space || job->space)
+	if (!space || job->runs->space)
 		return;
-	job->space = xstrdup(space);
+	job_runs(job)->space = xstrdup(space);
 	state_touch(state, job);
 }
 
@@ -104,17 +105,17 @@ void life_unplace(struct state *state, struct job *job, int64_t now)
 	                              .attempt = job->attempt,
 	                              .node = job->place->task[0].node });
 	free(job->place);
-	free(job->leaving);
-	job->place = job->leaving = NULL;
-	job->leave_by = NO_TIME;
+	free(job->runs->leaving);
+	job->place = job_runs(job)->leaving = NULL;
+	job_runs(job)->leave_by = NO_TIME;
 	usage_charge(state, job, now);
 	placed_key_forget(state, job);
 	if (job->array)
 		row_array_runs(state, job->array, -1);
 	volume_moved(state, job, now);
 	affinity_moved(state, job, now);
-	free(job->space);
-	job->space = NULL;
+	free(job->runs->space);
+	job_runs(job)->space = NULL;
 }
 
 /* --- starting ---------------------------------------------------------- */
@@ -132,10 +133,10 @@ int life_start(struct state *state, struct job *job, const struct event_in *ev,
 	(void)err;
 	place_job(state, job, ev->place, ev->now);
 	job->attempt++;
-	job->replaced = 0;
-	job->start = ev->now;
-	job->exit_code = -1;
-	job->signal = 0;
+	job_runs(job)->replaced = 0;
+	job_runs(job)->start = ev->now;
+	job_runs(job)->exit_code = -1;
+	job_runs(job)->signal = 0;
 	life_set_text(job, NULL);
 	state_set(state, job, JOB_CONFIGURING);
 	effect_start(state, job);
@@ -149,8 +150,8 @@ static bool array_started(struct state *state, const struct job *job)
 	struct array *array = state_array(state, job->array);
 	bool first = array->started == NO_TIME;
 
-	if (job->start > array->started)
-		array->started = job->start;
+	if (job->runs->start > array->started)
+		array->started = job->runs->start;
 	state_touch_array(state, array);
 	return first;
 }
@@ -158,15 +159,15 @@ static bool array_started(struct state *state, const struct job *job)
 int life_started(struct state *state, struct job *job,
                  const struct event_in *ev, struct err *err)
 {
-	bool as_planned = !state->want_plan && ev->time == job->start;
+	bool as_planned = !state->want_plan && ev->time == job->runs->start;
 
 	(void)err;
 	life_found_in(state, job, ev->space);
-	if (ev->time < job->start)
-		usage_backdate(state, job, job->start, ev->time);
-	job->start = job->resumed = ev->time;
+	if (ev->time < job->runs->start)
+		usage_backdate(state, job, job->runs->start, ev->time);
+	job_runs(job)->start = job_runs(job)->resumed = ev->time;
 	ledger_book(state, job, ev->now);
-	job->start_fails = 0;
+	job_runs(job)->start_fails = 0;
 	nodes_absolve(state, job);
 	state_set(state, job, JOB_RUNNING);
 	if (as_planned)
@@ -187,7 +188,7 @@ int life_start_failed(struct state *state, struct job *job,
 	life_set_text(job, ev->text);
 	counts_start_failed(state, job, ev->fault);
 	if (ev->fault == FAULT_USER) {
-		job->exit_code = 1;
+		job_runs(job)->exit_code = 1;
 		life_settle(state, job, JOB_FAILED, WHY_JobLaunchFailure,
 		            ev->now);
 		return 0;
@@ -199,7 +200,8 @@ int life_start_failed(struct state *state, struct job *job,
 	}
 	if (ev->fault != FAULT_POOL)
 		nodes_blame(state, job, &ev->nodes, ev->now);
-	job->retry_at = ev->now + backoff_s(job->start_fails++);
+	job_runs(job)->retry_at =
+	    ev->now + backoff_s(job_runs(job)->start_fails++);
 	life_back_to_queue(state, job, ev->now);
 	return 0;
 }
@@ -212,9 +214,9 @@ int life_start_again(struct state *state, struct job *job,
 {
 	(void)ev;
 	(void)err;
-	free(job->leaving); /* evicted tasks, which never started */
-	job->leaving = NULL;
-	job->leave_by = NO_TIME;
+	free(job->runs->leaving); /* evicted tasks, which never started */
+	job_runs(job)->leaving = NULL;
+	job_runs(job)->leave_by = NO_TIME;
 	/* Choose a namespace if the job has none, because an older version did
 	 * not store it. */
 	set_space(state, job);

@@ -49,7 +49,7 @@ static void complete(struct state *state, struct job *job, enum cause cause,
 
 	job->cause = (uint8_t)cause;
 	job->evict = EVICT_NONE;
-	job->evict_by = 0;
+	job_runs(job)->evict_by = 0;
 	job->wants_resume = false;
 	claim_drop(state, job);
 	state_set(state, job, JOB_COMPLETING);
@@ -178,13 +178,13 @@ int life_requeue(struct state *state, struct job *job,
 		               "job %llu was submitted with --no-requeue",
 		               (unsigned long long)job->id);
 	if (spec.max_restarts != SPEC_UNSET &&
-	    job->restarts >= spec.max_restarts)
+	    job->runs->restarts >= spec.max_restarts)
 		return err_set(err, EPERM,
 		               "job %llu was restarted %u time%s, as often as "
 		               "it may; `aictl update %llu max_restarts=N` "
 		               "allows more",
-		               (unsigned long long)job->id, job->restarts,
-		               job->restarts == 1 ? "" : "s",
+		               (unsigned long long)job->id, job->runs->restarts,
+		               job->runs->restarts == 1 ? "" : "s",
 		               (unsigned long long)job->id);
 	if (ev->hold && job->hold != HOLD_ADMIN)
 		job->hold = ev->by_operator ? HOLD_ADMIN : HOLD_USER;
@@ -248,7 +248,7 @@ int life_suspend(struct state *state, struct job *job,
 	if (ev->evict != EVICT_NONE) {
 		evict_note(state, job, ev, true);
 		job->wants_resume = true;
-		job->preemptions++;
+		job_runs(job)->preemptions++;
 	}
 	life_stop_clock(job, ev->now);
 	state_set(state, job, JOB_SUSPENDED);
@@ -288,7 +288,7 @@ int life_resumed(struct state *state, struct job *job,
 	free(job->place);
 	job->place = placement_new(ev->place->ntasks, ev->place->task,
 	                           ev->place->cpu_use);
-	job->resumed = ev->now;
+	job_runs(job)->resumed = ev->now;
 	job->wants_resume = false;
 	claim_drop(state, job);
 	state_set(state, job, JOB_RUNNING);

@@ -44,11 +44,11 @@ int life_shrink(struct state *state, struct job *job, const struct event_in *ev,
 	if (!ev->nlosses)
 		return 0;
 	lost = placement_part(job->place, ev->loss, ev->nlosses, false);
-	both = placement_join(job->leaving, lost);
+	both = placement_join(job->runs->leaving, lost);
 	free(lost);
-	free(job->leaving);
-	job->leaving = both;
-	job->resize++;
+	free(job->runs->leaving);
+	job_runs(job)->leaving = both;
+	job_runs(job)->resize++;
 	evict_note(state, job, ev, false);
 	evict_watch(state, job, ev->now);
 	resized(state, job,
@@ -57,21 +57,21 @@ int life_shrink(struct state *state, struct job *job, const struct event_in *ev,
 	return 0;
 }
 
-/* Remove evicted tasks that have ended from job->leaving. A report that answers
- * an earlier eviction of tasks is ignored. */
+/* Remove evicted tasks that have ended from job->runs->leaving. A report that
+ * answers an earlier eviction of tasks is ignored. */
 int life_shrunk(struct state *state, struct job *job, const struct event_in *ev,
                 struct err *err)
 {
-	struct placement *was = job->leaving;
+	struct placement *was = job->runs->leaving;
 
 	(void)err;
-	if (!was || (ev->resize && ev->resize != job->resize))
+	if (!was || (ev->resize && ev->resize != job->runs->resize))
 		return 0;
-	job->leaving = NULL;
+	job_runs(job)->leaving = NULL;
 	if (ev->nlosses && ev->nlosses < was->ntasks)
-		job->leaving = placement_rest(was, ev->nlosses);
+		job_runs(job)->leaving = placement_rest(was, ev->nlosses);
 	else
-		job->leave_by = NO_TIME;
+		job_runs(job)->leave_by = NO_TIME;
 	free(was);
 	state_touch(state, job);
 	state_replan(state);
@@ -91,9 +91,9 @@ int life_replaced(struct state *state, struct job *job,
                   const struct event_in *ev, struct err *err)
 {
 	(void)err;
-	if (ev->replaced <= job->replaced)
+	if (ev->replaced <= job->runs->replaced)
 		return 0;
-	job->replaced = ev->replaced;
+	job_runs(job)->replaced = ev->replaced;
 	life_set_text(job, ev->text);
 	state_touch(state, job);
 	return 0;
@@ -152,14 +152,14 @@ int life_tasks_lost(struct state *state, struct job *job,
 	uint32_t n = 0;
 
 	(void)err;
-	if (ev->resize == job->resize)
+	if (ev->resize == job->runs->resize)
 		n = find_lost(state, job, ev, lost);
 	if (ev->refused.n)
 		nodes_blame(state, job, &ev->refused, ev->now);
 	if (n && n < job->place->ntasks) {
 		counts_evicted(state, job, EVICT_NODE_DOWN);
 		life_set_text(job, ev->text);
-		job->resize++;
+		job_runs(job)->resize++;
 		resized(state, job, placement_part(job->place, lost, n, true),
 		        ev->now);
 	} else {

@@ -71,10 +71,10 @@ static struct job *make_again(struct state *state, const struct job *old,
 	job->task = old->task;
 	job->submit = old->submit;
 	job->attempt = old->attempt;
-	job->restarts = old->restarts + 1;
-	job->preemptions = old->preemptions;
-	job->cpu_ms = old->cpu_ms;
-	job->peak_mem_kib = old->peak_mem_kib;
+	job_runs(job)->restarts = old->runs->restarts + 1;
+	job_runs(job)->preemptions = old->runs->preemptions;
+	job_runs(job)->cpu_ms = old->runs->cpu_ms;
+	job_runs(job)->peak_mem_kib = old->runs->peak_mem_kib;
 	if (old->ledger) {
 		job->ledger = xmalloc(sizeof(*job->ledger));
 		*job->ledger =

@@ -27,10 +27,8 @@ static struct job *sibling(struct state *state, const struct job *job)
 	spec_unpack(&spec, job->packed);
 	copy->packed = spec_pack(&spec);
 	copy->row = NULL;
-	copy->last_place = NULL;
-	copy->space = NULL;
+	job_runs_copy(copy, job);
 	copy->claim = NULL;
-	copy->evictions = NULL;
 	copy->row_prev = copy->row_next = NULL;
 	copy->all_prev = copy->all_next = NULL;
 	copy->name_prev = copy->name_next = NULL;

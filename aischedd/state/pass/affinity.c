@@ -412,7 +412,7 @@ static void add_near(const struct job *job, void *arg)
 
 static void add_off(const struct job *job, void *arg)
 {
-	const struct placement *held[] = { job->place, job->leaving };
+	const struct placement *held[] = { job->place, job->runs->leaving };
 	struct company *c = arg;
 
 	c->off_levels |= (uint64_t)1 << (c->level + 1);

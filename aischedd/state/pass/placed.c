@@ -14,22 +14,22 @@ void placed_add(struct state *state, struct job *job)
 
 	list->run = GROW(list->run, list->n, &list->cap);
 	list->run[list->n++] = (struct placed_run){ .job = job, .stale = true };
-	job->placed_at = (uint32_t)list->n;
+	job_runs(job)->placed_at = (uint32_t)list->n;
 }
 
 void placed_drop(struct state *state, struct job *job)
 {
-	if (!job->placed_at)
+	if (!job->runs->placed_at)
 		return;
-	state->placed.run[job->placed_at - 1].job = NULL;
+	state->placed.run[job->runs->placed_at - 1].job = NULL;
 	state->placed.ngone++;
-	job->placed_at = 0;
+	job_runs(job)->placed_at = 0;
 }
 
 void placed_changed(struct state *state, const struct job *job)
 {
-	if (job->placed_at)
-		state->placed.run[job->placed_at - 1].stale = true;
+	if (job->runs->placed_at)
+		state->placed.run[job->runs->placed_at - 1].stale = true;
 }
 
 void placed_all_changed(struct state *state)
@@ -46,8 +46,8 @@ static bool is_freezable(const struct state *state, const struct job *job)
  * adopted job. */
 static int64_t waited(const struct job *job)
 {
-	return job->eligible != NO_TIME && job->start > job->eligible
-	           ? job->start - job->eligible
+	return job->eligible != NO_TIME && job->runs->start > job->eligible
+	           ? job->runs->start - job->eligible
 	           : 0;
 }
 
@@ -61,14 +61,14 @@ static void copy_job(const struct state *state, struct placed_run *run)
 		.job = job,
 		.key = placed_key(state, job),
 		.place = job->place,
-		.leaving = job->leaving,
+		.leaving = job->runs->leaving,
 		.id = job->id,
 		.priority = job->priority,
-		.start = job->start,
+		.start = job->runs->start,
 		.end = due == NO_TIME ? SNAP_NEVER : due,
 		.safe = evict_safe_until(state, job),
 		.waited = waited(job),
-		.ran = suspended ? job->ran : 0,
+		.ran = suspended ? job->runs->ran : 0,
 		.queue = job->queue,
 		.user = job->user,
 		.suspended = suspended,
@@ -89,7 +89,7 @@ static void close_gaps(struct placed_list *list)
 		if (!list->run[i].job)
 			continue;
 		list->run[n++] = list->run[i];
-		list->run[n - 1].job->placed_at = (uint32_t)n;
+		job_runs(list->run[n - 1].job)->placed_at = (uint32_t)n;
 	}
 	list->n = n;
 	list->ngone = 0;

@@ -34,7 +34,7 @@ enum reason state_ineligible(const struct state *state, const struct job *job)
 		return WHY_Volume;
 	if (affinity_hinders(state, job, NULL))
 		return WHY_Affinity;
-	if (job->retry_at != NO_TIME)
+	if (job->runs->retry_at != NO_TIME)
 		return WHY_StartFailed;
 	return WHY_None;
 }
@@ -144,11 +144,11 @@ void row_key_build(const struct state *state, const struct job *job,
 	key.user = job->user;
 	key.priority = job->priority;
 	if (order_rung_counts(state->conf->scheduling.order))
-		key.served = job->served;
+		key.served = job->runs->served;
 	key.array = array && array->limit ? array->id : 0;
 	key.claimer = job->claim ? job->id : 0;
 	key.preemptible = job->preemptible;
-	key.barred = job->start_fails > 0;
+	key.barred = job->runs->start_fails > 0;
 	buf_add(out, &key, sizeof(key));
 	add_text(out, spec.gpu_type);
 	add_text(out, spec.constraint);
@@ -185,21 +185,23 @@ const struct placed_key *placed_key(const struct state *state, struct job *job)
 {
 	struct buf key = { 0 };
 
-	if (job->key)
-		return job->key;
+	if (job->runs->key)
+		return job->runs->key;
 	row_key_build(state, job, &key);
-	job->key = xmalloc(sizeof(*job->key) + key.len);
-	job->key->req_hash = row_req_hash(key.data, key.len);
-	job->key->len = key.len;
-	memcpy(job->key->text, key.data, key.len);
+	job_runs(job)->key = xmalloc(sizeof(*job->runs->key) + key.len);
+	job->runs->key->req_hash = row_req_hash(key.data, key.len);
+	job->runs->key->len = key.len;
+	memcpy(job->runs->key->text, key.data, key.len);
 	buf_free(&key);
-	return job->key;
+	return job->runs->key;
 }
 
 void placed_key_forget(struct state *state, struct job *job)
 {
-	free(job->key);
-	job->key = NULL;
+	if (job->runs->key) {
+		free(job->runs->key);
+		job_runs(job)->key = NULL;
+	}
 	placed_changed(state, job);
 }
 

@@ -119,7 +119,7 @@ static void run_tasks(const struct build *b, struct run_columns *c,
 static int64_t served(const struct build *b, const struct job *job)
 {
 	return order_rung_counts(b->state->conf->scheduling.order)
-	           ? job->served + job_elapsed(job, b->snap->now)
+	           ? job->runs->served + job_elapsed(job, b->snap->now)
 	           : 0;
 }
 
@@ -307,7 +307,7 @@ static void pend_row_of(struct build *b, struct pend_columns *c,
 		                     .priority = job->priority,
 		                     .served = served(b, job),
 		                     .preemptible = job->preemptible,
-		                     .barred = job->start_fails > 0 };
+		                     .barred = job->runs->start_fails > 0 };
 
 	const struct usage *usage = usage_find(b->state, job->queue, job->user);
 	size_t i = c->n++;

@@ -68,7 +68,7 @@ static void ineligible_text(const struct state *state, const struct job *job,
 	case WHY_StartFailed:
 		buf_printf(text, "%s; next try in ",
 		           job->text ? job->text : reason_text(why));
-		text_since(text, job->retry_at - now);
+		text_since(text, job->runs->retry_at - now);
 		break;
 	case WHY_Reservation:
 		spec_unpack(&spec, job->packed);
@@ -176,7 +176,7 @@ static enum reason turn_why(const struct state *state, const struct job *job,
 		evict_why(state, job, text, ret_expected);
 		return WHY_Preempting;
 	}
-	if (job->start_fails && is_want_of_room(why)) {
+	if (job->runs->start_fails && is_want_of_room(why)) {
 		why = WHY_StartFailed;
 		if (text)
 			buf_printf(text, "%s; next try when it fits: ",
@@ -212,7 +212,7 @@ static enum reason suspended_why(const struct state *state,
                                  const struct job *job, int64_t now,
                                  struct buf *text, int64_t *ret_expected)
 {
-	const struct job *other = state_job(state, job->evict_by);
+	const struct job *other = state_job(state, job->runs->evict_by);
 	bool evicted = job->wants_resume && job->evict != EVICT_NONE;
 
 	if (!job->wants_resume) {

@@ -243,17 +243,17 @@ START_TEST(answers_that_were_overtaken)
 	state_event(w.state, job, &shrink, NULL);
 	shrink.nlosses = 2;
 	state_event(w.state, job, &shrink, NULL);
-	ck_assert_uint_eq(job->leaving->ntasks, 3);
+	ck_assert_uint_eq(job->runs->leaving->ntasks, 3);
 	state_event(w.state, job, &ev, NULL);
-	ck_assert_uint_eq(job->leaving->ntasks, 3);
+	ck_assert_uint_eq(job->runs->leaving->ntasks, 3);
 	ev.resize = 0;
 	ev.nlosses = 1;
 	state_event(w.state, job, &ev, NULL);
-	ck_assert_uint_eq(job->leaving->ntasks, 2);
+	ck_assert_uint_eq(job->runs->leaving->ntasks, 2);
 	ev.resize = 2;
 	ev.nlosses = 0;
 	state_event(w.state, job, &ev, NULL);
-	ck_assert_ptr_null(job->leaving);
+	ck_assert_ptr_null(job->runs->leaving);
 	world_fini(&w);
 }
 END_TEST

@@ -354,18 +354,18 @@ START_TEST(replaced_tasks_are_counted)
 	world_run(&w);
 	job = state_job(w.state, 1);
 	state_event(w.state, job, &ev, NULL);
-	ck_assert_uint_eq(job->replaced, 2);
+	ck_assert_uint_eq(job->runs->replaced, 2);
 	ck_assert_str_eq(world_why(&w, 1), "None: task 3 failed");
 	/* The runner repeats its first report. */
 	ev.replaced = 1;
 	ev.text = "task 1 failed";
 	state_event(w.state, job, &ev, NULL);
-	ck_assert_uint_eq(job->replaced, 2);
+	ck_assert_uint_eq(job->runs->replaced, 2);
 	ck_assert_str_eq(world_why(&w, 1), "None: task 3 failed");
 	world_event(&w, 1, EV_requeue);
 	world_end(&w, 1, 0);
 	world_run(&w);
-	ck_assert_uint_eq(job->replaced, 0);
+	ck_assert_uint_eq(job->runs->replaced, 0);
 	world_fini(&w);
 }
 END_TEST
@@ -405,8 +405,8 @@ START_TEST(tasks_are_lost_with_their_node)
 	state_event(w.state, job, &ev, NULL);
 	ck_assert_str_eq(world_why(&w, 1), "None: 2 tasks are lost");
 	ck_assert_uint_eq(job->attempt, 1);
-	ck_assert_uint_eq(job->restarts, 0);
-	ck_assert_ptr_null(job->leaving);
+	ck_assert_uint_eq(job->runs->restarts, 0);
+	ck_assert_ptr_null(job->runs->leaving);
 	world_play(&w, "after", after);
 	world_fini(&w);
 }
@@ -476,7 +476,7 @@ START_TEST(tasks_lost_before_an_eviction_was_known_are_not_taken_for_others)
 	ck_assert_uint_eq(job->place->ntasks, 2);
 	state_event(w.state, job, &ev, NULL);
 	ck_assert_uint_eq(job->place->ntasks, 2);
-	ev.resize = job->resize;
+	ev.resize = job->runs->resize;
 	state_event(w.state, job, &ev, NULL);
 	ck_assert_uint_eq(job->place->ntasks, 1);
 	world_fini(&w);
@@ -495,12 +495,12 @@ START_TEST(a_start_that_is_repeated_has_a_namespace)
 	world_submit(&w, "");
 	world_plan(&w);
 	job = state_job(w.state, 1);
-	ck_assert_str_eq(job->space, "aisched");
-	free(job->space);
-	job->space = NULL;
+	ck_assert_str_eq(job->runs->space, "aisched");
+	free(job->runs->space);
+	job_runs(job)->space = NULL;
 	state_event(w.state, job, &ev, NULL);
 	ck_assert_int_eq(job->state, JOB_CONFIGURING);
-	ck_assert_str_eq(job->space, "aisched");
+	ck_assert_str_eq(job->runs->space, "aisched");
 	world_fini(&w);
 }
 END_TEST
@@ -599,13 +599,13 @@ START_TEST(what_it_used_adds_up)
 	job = state_job(w.state, 1);
 	ck_assert_str_eq(world_jobs(&w), "1 OOM OutOfMemory");
 	ck_assert_str_eq(world_why(&w, 1), "OutOfMemory: too much");
-	ck_assert_int_eq(job->cpu_ms, 42);
-	ck_assert_int_eq(job->peak_mem_kib, 2000);
-	ck_assert_int_eq(job->signal, 9);
-	ck_assert_uint_eq(job->restarts, 1);
+	ck_assert_int_eq(job->runs->cpu_ms, 42);
+	ck_assert_int_eq(job->runs->peak_mem_kib, 2000);
+	ck_assert_int_eq(job->runs->signal, 9);
+	ck_assert_uint_eq(job->runs->restarts, 1);
 	ck_assert_uint_eq(job->attempt, 2);
-	ck_assert_int_eq(job->start, 1020);
-	ck_assert_int_eq(job->end, 1025);
+	ck_assert_int_eq(job->runs->start, 1020);
+	ck_assert_int_eq(job->runs->end, 1025);
 	ck_assert_int_eq(job_elapsed(job, 9999), 5);
 	world_fini(&w);
 }

@@ -67,7 +67,8 @@ static void remember(struct world *w, const struct job *job)
 		.id = job->id,
 		.array = job->array,
 		.task = job->task,
-		.past = { (enum job_state)job->state, job->uid, job->start },
+		.past = { (enum job_state)job->state, job->uid,
+		          job->runs->start },
 	};
 	idset_copy(&o->tasks, &job->tasks);
 }
@@ -707,7 +708,7 @@ static void count(const struct job *job, struct counts *c)
 	ck_assert(!!job->place ==
 	          (job->state > JOB_PENDING && job->state < JOB_COMPLETED));
 	ck_assert(!job->row || job->state == JOB_PENDING);
-	ck_assert(!job->leaving || job->place);
+	ck_assert(!job->runs->leaving || job->place);
 	ck_assert(!job->claim || job->row || job->place);
 	c->holders += job->claim != NULL;
 	c->state[job->state] += n;

@@ -188,26 +188,45 @@ static void describe(const struct state *state, const struct job *job,
                      struct buf *out)
 {
 	const int64_t numbers[] = {
-		(int64_t)job->id,  (int64_t)job->array,
-		job->task,         job->uid,
-		job->gid,          job->state,
-		job->hold,         job->cause,
-		job->why,          job->wants_resume,
-		job->signalled,    job->attempt,
-		job->restarts,     job->preemptions,
-		job->replaced,     job->start_fails,
-		job->priority,     job->time_limit,
-		job->grace,        job->submit,
-		job->eligible,     job->begin,
-		job->deadline,     job->start,
-		job->end,          job->resumed,
-		job->ran,          job->mem_default,
-		job->retry_at,     job->script,
-		job->env,          job->exit_code,
-		job->signal,       job->cpu_ms,
-		job->peak_mem_kib, job->charge,
-		job->evict,        (int64_t)job->evict_by,
-		job->served,
+		(int64_t)job->id,
+		(int64_t)job->array,
+		job->task,
+		job->uid,
+		job->gid,
+		job->state,
+		job->hold,
+		job->cause,
+		job->why,
+		job->wants_resume,
+		job->signalled,
+		job->attempt,
+		job->runs->restarts,
+		job->runs->preemptions,
+		job->runs->replaced,
+		job->runs->start_fails,
+		job->priority,
+		job->time_limit,
+		job->grace,
+		job->submit,
+		job->eligible,
+		job->begin,
+		job->deadline,
+		job->runs->start,
+		job->runs->end,
+		job->runs->resumed,
+		job->runs->ran,
+		job->mem_default,
+		job->runs->retry_at,
+		job->script,
+		job->env,
+		job->runs->exit_code,
+		job->runs->signal,
+		job->runs->cpu_ms,
+		job->runs->peak_mem_kib,
+		job->runs->charge,
+		job->evict,
+		(int64_t)job->runs->evict_by,
+		job->runs->served,
 	};
 	struct spec spec;
 	json_t *asked;
@@ -222,12 +241,12 @@ static void describe(const struct state *state, const struct job *job,
 	if (job->place)
 		state_placement_format(state, job->place, true, out);
 	buf_puts(out, " leaving=");
-	if (job->leaving)
-		state_placement_format(state, job->leaving, true, out);
+	if (job->runs->leaving)
+		state_placement_format(state, job->runs->leaving, true, out);
 	buf_puts(out, " claim=");
 	state_claim_format(state, job->claim, out);
 	buf_puts(out, " evictions=");
-	state_evictions_format(job->evictions, out);
+	state_evictions_format(job->runs->evictions, out);
 	buf_printf(out, " acts=%s ledger=", job->acts ? job->acts : "");
 	if (job->ledger)
 		ledger_format(job->ledger, out);
@@ -390,15 +409,15 @@ START_TEST(every_field_comes_back)
 	state_load_next_id(d.w.state, 3);
 	job = state_job(d.w.state, 2);
 	job->attempt = 3;
-	job->restarts = 4;
-	job->preemptions = 5;
-	job->start_fails = 6;
-	job->replaced = 7;
-	job->cpu_ms = (int64_t)1 << 40;
-	job->peak_mem_kib = (int64_t)1 << 41;
-	job->exit_code = 255;
-	job->signal = 64;
-	job->retry_at = 0; /* 0 is a time here, not "none" */
+	job_runs(job)->restarts = 4;
+	job_runs(job)->preemptions = 5;
+	job_runs(job)->start_fails = 6;
+	job_runs(job)->replaced = 7;
+	job_runs(job)->cpu_ms = (int64_t)1 << 40;
+	job_runs(job)->peak_mem_kib = (int64_t)1 << 41;
+	job_runs(job)->exit_code = 255;
+	job_runs(job)->signal = 64;
+	job_runs(job)->retry_at = 0; /* 0 is a time here, not "none" */
 	job->text = xstrdup("it's\n\"text\"");
 	come_back(&d, "every field");
 	disk_fini(&d);
@@ -493,6 +512,29 @@ START_TEST(runners_are_asked_for_what_ran)
 }
 END_TEST
 
+/* A million jobs may wait: those that never had nodes share what attempts
+ * leave, also in the next daemon. */
+START_TEST(waiting_jobs_share_their_runs)
+{
+	struct disk d;
+
+	disk_init(&d);
+	PLAY(&d, "submit", "hold 1", "release 1", "update 1 cpus-per-task=2",
+	     "submit cpus-per-task=2", "submit array=0-2", "top 2");
+	for (int i = 0; i < 2; i++) {
+		for (uint64_t id = 1; id <= 3; id++)
+			ck_assert_ptr_eq(state_job(d.w.state, id)->runs,
+			                 &job_runs_none);
+		save(&d);
+		again(&d, NULL);
+	}
+	PLAY(&d, "node n0 4", "run");
+	ck_assert_int_ne(state_job(d.w.state, 1)->runs->start, NO_TIME);
+	ck_assert_int_eq(job_runs_none.start, NO_TIME);
+	disk_fini(&d);
+}
+END_TEST
+
 /* The namespace of an attempt stays what it was, whatever its queue names by
  * now. For an attempt of an older version the runner finds it, once. */
 START_TEST(attempts_keep_their_namespace)
@@ -515,9 +557,9 @@ START_TEST(attempts_keep_their_namespace)
 	free(list);
 	found.space = "other";
 	state_event(d.w.state, state_job(d.w.state, 1), &found, NULL);
-	ck_assert_str_eq(state_job(d.w.state, 1)->space, "team");
+	ck_assert_str_eq(state_job(d.w.state, 1)->runs->space, "team");
 	PLAY(&d, "requeue 1", "end 1 0");
-	ck_assert_ptr_null(state_job(d.w.state, 1)->space);
+	ck_assert_ptr_null(state_job(d.w.state, 1)->runs->space);
 	disk_fini(&d);
 }
 END_TEST
@@ -1087,7 +1129,7 @@ static void put_id(const struct past_job *past, void *arg)
 	job_display_id(&past->job, 0, out);
 	buf_printf(out, ":%s ", past->queue);
 	ck_assert_str_eq(past->user, "ada");
-	ck_assert((past->place != NULL) == (past->job.start != NO_TIME));
+	ck_assert((past->place != NULL) == (past->job.runs->start != NO_TIME));
 }
 
 /* A query of the history. Members that are 0 select all jobs; task is the
@@ -2284,6 +2326,7 @@ SUITE(store)
 	tcase_add_test(tc, no_folder);
 	tcase_add_test(tc, blobs_are_kept_once);
 	tcase_add_test(tc, tokens_are_known);
+	tcase_add_test(tc, waiting_jobs_share_their_runs);
 	tcase_add_test(tc, past_jobs);
 	tcase_add_test(tc, how_jobs_ended);
 	tcase_add_test(tc, history_is_asked);

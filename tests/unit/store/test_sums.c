@@ -335,7 +335,7 @@ static void evict_any(struct history *h)
 	const struct job *job = any(h, IN(RUNNING)), *by = any(h, IN(PENDING));
 	char *text;
 
-	if (!job || !by || job->leaving)
+	if (!job || !by || job->runs->leaving)
 		return;
 	text = xasprintf(
 	    "evict %llu %s reclaim %llu", (unsigned long long)job->id,
@@ -351,7 +351,7 @@ static void shrunk_all(struct history *h)
 {
 	for (struct job *job = state_first_job(h->w.state); job;
 	     job = job->all_next)
-		if (job->leaving)
+		if (job->runs->leaving)
 			world_event(&h->w, job->id, EV_shrunk);
 }
 
