@@ -123,7 +123,9 @@ struct job {
 	 * the time for which the job held nodes. NO_TIME: the job is held by
 	 * its user, or waits for its begin time or a dependency. */
 	int64_t eligible;
-	uint32_t task;        /* its number in the array, or NO_TASK */
+	uint32_t task; /* its number in the array, or NO_TASK */
+	/* number of the attempt, from 1; 0: it never started */
+	uint32_t attempt;
 	struct job *all_next; /* list of all jobs, in order of ids */
 
 	struct job *all_prev;
@@ -142,13 +144,13 @@ struct job {
 	bool dirty, is_new, wants_resume, signalled;
 	/* its GPUs have been idle for longer than its queue allows */
 	bool gpus_idle;
-	bool came_back; /* it was requeued after its end had been stored */
-	bool reserved;  /* its request names a reservation */
-	bool claims;    /* it mounts volume claims */
-	bool affine;    /* it names jobs with --near or --apart */
-	bool ports;     /* it names ports with --port */
+	bool came_back;    /* it was requeued after its end had been stored */
+	bool reserved : 1; /* its request names a reservation */
+	bool claims : 1;   /* it mounts volume claims */
+	bool affine : 1;   /* it names jobs with --near or --apart */
+	bool ports : 1;    /* it names ports with --port */
 	/* it was made as a Job in its cluster, not by aisub */
-	bool adopted;
+	bool adopted : 1;
 	bool preemptible; /* it may be evicted, as its class says */
 	/* enum preempt_how: how to evict it, as its queue says */
 	uint8_t on_preempt;
@@ -156,8 +158,6 @@ struct job {
 	uint8_t aside; /* enum reason: why a pending job is in no row */
 	/* id of the cron entry of which it is a run; 0: none */
 	uint64_t cron;
-	/* number of the attempt, from 1; 0: it never started */
-	uint32_t attempt;
 	int64_t priority;   /* --priority or that of its class, minus --nice */
 	int64_t time_limit; /* seconds or TIME_UNLIMITED */
 	int64_t grace;      /* seconds */

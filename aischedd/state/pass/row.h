@@ -105,22 +105,22 @@ struct row_index {
  * request; in a snapshot, all rows with equal requests share one copy of it,
  * even if their jobs have different owners. */
 struct row_key {
-	uint32_t tasks, min_tasks, nodes, tasks_per_node, segment;
 	int64_t cpus, mem, tmp, gpus, time_limit;
 	uint64_t pools;
+	uint32_t tasks, min_tasks, nodes, tasks_per_node, segment;
 	uint8_t exclusive, one_process;
 	uint8_t need, like, numa, links; /* as in struct snap_reqs */
 	uint8_t spread, spread_like;
 	/* Members from `queue` on say whose job it is and how it is treated;
 	 * row_req_hash() leaves them out. */
 	uint32_t queue, user;
+	uint8_t preemptible, barred, pad[2];
 	int64_t priority;
 	/* as in struct job if the configured order of jobs uses it, else 0 */
 	int64_t served;
 	/* id of the job's array if that has a limit, else 0 */
 	uint64_t array;
 	uint64_t claimer; /* id of the job if it has a claim, else 0 */
-	uint8_t preemptible, barred, pad2[6];
 };
 
 /* The texts that follow the struct in a key, each ended by a zero byte. */
