@@ -35,12 +35,14 @@ try_job()
 	END
 }
 
-# USER NAMESPACE LABELS SPEC: whether the user may make a pod with these values
+# USER NAMESPACE LABELS SPEC [ANNOTATIONS [METADATA]]: whether the user may make a
+# pod with these values
 try_pod()
 {
 	kube --namespace "$2" --as "$1" create --dry-run=server -f - <<-END
 		{"apiVersion": "v1", "kind": "Pod",
-		"metadata": {"name": "try", "labels": {$3}},
+		"metadata": {"name": "try", "labels": {$3}, ${6-}
+			"annotations": {${5-}}},
 		"spec": {$4 "containers": [{"name": "a", "image": "a"}]}}
 	END
 }
@@ -210,7 +212,33 @@ denied "nor by annotations" "whose a Job is" \
 ok "but its finalizers can be removed" kube --namespace "$ns" --as alice \
 	patch job ends --type merge -p '{"metadata": {"finalizers": null}}'
 
-denied "a pod of no Job" "made by Jobs only" try_pod alice "$ns" "" "$ours"
+gate='"schedulingGates": [{"name": "aisched.io/queue"}],'
+sets=system:serviceaccount:kube-system:replicaset-controller
+denied "a pod of no Job" "without a Job" try_pod alice "$ns" "" "$ours"
+denied "with a queue" "spec.schedulingGates" \
+	try_pod alice "$ns" "$queue" "$ours"
+denied "or a gate" "label aisched.io/queue" \
+	try_pod alice "$ns" "" "$ours $gate"
+ok "but not with both" try_pod alice "$ns" "$queue" "$ours $gate"
+ok "or of a Deployment" try_pod "$sets" "$ns" "$queue" "$ours $gate"
+denied "which must have both" "without a Job" \
+	try_pod "$sets" "$ns" "$queue" "$ours"
+manager=system:kube-controller-manager
+kube create clusterrolebinding manager --clusterrole=admin --user=$manager \
+	>/dev/null
+denied "also if all controllers have one name" "without a Job" \
+	try_pod $manager "$ns" "$queue" "$ours"
+ok "other than those of a Job" try_pod $manager "$ns" "" "$ours" "" \
+	'"ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job",
+		"name": "j", "uid": "u", "controller": true}],'
+denied "nor a pod that looks like one of ours" "job-id" \
+	try_pod alice "$ns" "$queue, \"aisched.io/job-id\": \"1\"" "$ours $gate"
+denied "nor by annotations" "whose a pod is" \
+	try_pod alice "$ns" "$queue" "$ours $gate" '"aisched.io/store": "s"'
+denied "nor one of somebody else" "must be your name" \
+	try_pod alice "$ns" "$queue" "$ours $gate" '"aisched.io/user": "bob"'
+ok "but one of hers" \
+	try_pod alice "$ns" "$queue" "$ours $gate" '"aisched.io/user": "alice"'
 denied "nor one for another scheduler" "schedulerName" \
 	try_pod alice "$ns" "" ""
 denied "nor one on a node" "nodeName" \
@@ -237,7 +265,6 @@ denied "nor by a toleration that comes later" "every taint" \
 		"value": {"operator": "Exists"}}]'
 kube --namespace default delete pod later --grace-period=0 --force \
 	>/dev/null 2>&1
-sets=system:serviceaccount:kube-system:replicaset-controller
 denied "nor through a Deployment" "every taint" try_pod "$sets" default "" "$all"
 ok "DaemonSets may tolerate all" try_pod \
 	system:serviceaccount:kube-system:daemon-set-controller default "" "$all"
@@ -363,6 +390,39 @@ ok "which is told" wait_for is_told
 ok "she may delete it" her delete job hers --wait=false
 ok "and it is cancelled" wait_for is_state "$id" CANCELLED
 ok "again nothing is left" wait_for nothing_is_left
+
+# --- a Deployment of another user -------------------------------------------
+
+shown 'apiVersion: apps' limits: |
+	sed -e 's/replicas: 2/replicas: 1/' \
+		-e 's,aisched.io/class: interactive,aisched.io/hold: "yes",' \
+		>"$dir/chat.yaml"
+ok "the Deployment of README.md is taken" her create -f "$dir/chat.yaml"
+her_pod()
+{
+	pod=$(her get pods -l app=chat -o name)
+	id=$(her get pods -l app=chat -o \
+		'jsonpath={.items[*].metadata.labels.aisched\.io/job-id}')
+	[ -n "$id" ]
+}
+ok "its pod is queued" wait_for her_pod
+denied "she cannot open its gate" "only aischedd opens the gate" \
+	her patch "$pod" --type merge -p '{"spec": {"schedulingGates": null}}'
+denied "nor give it to another queue" "queue of a pod cannot change" \
+	her label "$pod" --overwrite aisched.io/queue=language
+denied "nor make it another job" "job-id" \
+	her label "$pod" --overwrite aisched.io/job-id=7
+denied "nor say whose it is" "whose a pod is" \
+	her annotate "$pod" --overwrite aisched.io/store=mine
+denied "nor give it away" "must be your name" \
+	her annotate "$pod" --overwrite aisched.io/user=bob
+ok "but give it another class" \
+	her label "$pod" aisched.io/class=interactive
+aictl release "$id" >/dev/null
+ok "it runs" wait_for is_state "$id" RUNNING
+ok "she may delete it" her delete deployment chat
+ok "and its job is cancelled" wait_for is_state "$id" CANCELLED
+ok "nothing is left of it" wait_for nothing_is_left
 
 # Whether the daemon knows the node whose GPUs are devices of a DRA driver.
 gpus_are_shown()
