@@ -101,7 +101,7 @@ ok "its configuration is right" "$aischedd" --check-config \
 policies_are_read()
 {
 	[ "$(kube get validatingadmissionpolicies -o \
-		'jsonpath={.items[*].status.observedGeneration}')" = "1 1 1 1" ]
+		'jsonpath={.items[*].status.observedGeneration}')" = "1 1 1 1 1" ]
 }
 ok "its policies are read" wait_for policies_are_read
 is "without a warning" "$(kube get validatingadmissionpolicies -o \
@@ -151,6 +151,17 @@ make_ending()
 			"containers": [{"name": "a", "image": "a"}]}}}}
 	END
 	kube --namespace "$ns" --as alice delete job ends --wait=false >/dev/null
+}
+
+# KIND NAME [LABELS [ANNOTATIONS]]: whether alice may make such an object
+try_object()
+{
+	kube --namespace "$ns" --as alice create --dry-run=server -f - <<-END
+		{"apiVersion": "v1", "kind": "$1", "metadata": {"name": "$2",
+			"labels": {${3-}}, "annotations": {${4-}}}
+		$([ "$1" != Service ] ||
+			echo ', "spec": {"ports": [{"port": 80}]}')}
+	END
 }
 
 # Make a pod that the policies take for a pod of a Job; it stays pending.
@@ -290,6 +301,16 @@ ok "a node makes its static pods" kube --namespace default --as system:node:gpu-
 		"containers": [{"name": "a", "image": "a"}]}}
 	END
 
+for kind in Secret Service; do
+	ok "a $kind of hers is allowed" try_object $kind own
+	denied "but none labelled as ours" "labels objects" \
+		try_object $kind own '"aisched.io/cluster": "c"'
+	denied "nor with our annotations" "whose an object is" \
+		try_object $kind own '' '"aisched.io/store": "s"'
+	denied "nor of a name of ours" "names that begin with aj-" \
+		try_object $kind aj-kubernetes-1-1
+done
+
 denied "others bind none" "only aischedd binds" try_bind alice
 denied "and resize none" "and resizes" kube --namespace "$ns" --as alice \
 	patch pod waits --subresource resize -p '{"spec": {"containers": [
@@ -315,6 +336,13 @@ pod=$(pods "$id" | head -n 1)
 job=$(kube --namespace "$ns" get jobs -o name)
 denied "others cannot let it grow" "grow" kube --namespace "$ns" --as alice \
 	patch "$job" -p '{"spec": {"parallelism": 3, "completions": 3}}'
+secret=$(kube --namespace "$ns" get secrets -o name)
+fails "nor change its script" 1 "immutable" kube --namespace "$ns" --as alice \
+	patch "$secret" -p '{"data": {"script": "eA=="}}'
+service=$(kube --namespace "$ns" get services -o name | head -n 1)
+denied "nor where its Service leads" "only aischedd changes" \
+	kube --namespace "$ns" --as alice patch "$service" \
+	-p '{"spec": {"selector": {"app": "hers"}}}'
 ok "but may change what is theirs to say" kube --namespace "$ns" --as alice \
 	annotate "$pod" note=mine
 
