@@ -460,15 +460,25 @@ void kube_adopt_explain(struct runner *r, uint64_t job, const char *code,
 
 /* --- make the calls that a Job needs now --- */
 
+/* Whether the job is being stopped. After a restart, the daemon calls stop()
+ * only when the attempt has been found again. */
+static bool is_stopping(const struct kube_adoptee *j)
+{
+	return j->run.stop || (j->state == JOB_COMPLETING && j->run.attempt &&
+	                       !j->run.ordered);
+}
+
 /* Report RUN_WITHDRAWN once if the Job is no longer ours: it is deleted, has
  * ended without an attempt, or belongs to another daemon. A pod that we delete
- * to stop its job does not count. */
+ * to stop its job does not count; nor does an object that is gone and was not
+ * seen since a restart, as it may have been such a pod. */
 static void check_owner(struct kube_adoptee *j)
 {
 	bool lost = j->gone || j->at.deleting || (j->at.taken && !j->at.ours) ||
 	            (kube_adopt_is_over(j) && !j->run.attempt);
 
-	if (!lost || j->withdrawn || (j->at.plain && j->run.stop))
+	if (!lost || j->withdrawn ||
+	    ((j->at.plain || !j->seen) && is_stopping(j)))
 		return;
 	j->withdrawn = true;
 	j->kube->fn(&(struct run_event){ .kind = RUN_WITHDRAWN, .job = j->job },
