@@ -85,17 +85,16 @@ static void push_claim(struct build *b, const struct held *claim)
 
 /* Correct the set of NUMA nodes in which a task has its memory. If the node's
  * NUMA nodes have changed since the job started, assume that the memory is in
- * those of the task's CPUs. */
+ * those of the task's CPUs. task[1].cpu_first must be set. */
 static void set_numas(const struct snap *snap, struct snap_task *task,
-                      const struct snap_cpu_use *use, uint32_t end)
+                      const struct snap_cpu_use *use)
 {
 	uint32_t n = snap_node_nnumas(snap, task->node);
-	struct snap_task t[2] = { *task, { .cpu_first = end } };
 
 	if (!n)
 		task->numas = 0;
 	else if (!task->numas || (n < SNAP_NUMAS && task->numas >> n))
-		task->numas = snap_task_numas(snap, t, use);
+		task->numas = snap_task_numas(snap, task, use);
 }
 
 static void run_tasks(const struct build *b, struct run_columns *c,
@@ -109,7 +108,8 @@ static void run_tasks(const struct build *b, struct run_columns *c,
 		task->units = task->gpus ? task->units : 0;
 		task->cpu_first = (uint32_t)c->nuse;
 		c->nuse += cpus_held(b->snap, p, t, c->use + c->nuse);
-		set_numas(b->snap, task, c->use, (uint32_t)c->nuse);
+		task[1].cpu_first = (uint32_t)c->nuse;
+		set_numas(b->snap, task, c->use);
 	}
 }
 
