@@ -87,7 +87,7 @@ void state_free(struct state *state)
 	reserve_free(state);
 	free(state->alarms.heap);
 	free(state->claims.holder);
-	free(state->placed.run);
+	placed_free(state);
 	free(state->unwritten.job);
 	free(state->unwritten.gone);
 	free(state->unwritten.array);

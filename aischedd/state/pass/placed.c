@@ -1,8 +1,11 @@
 /* placed.c - what snapshots say about the jobs that hold nodes */
 #include "aischedd/state/pass/placed.h"
 
+#include <stdlib.h>
+
 #include "aischedd/state/life/evict.h"
 #include "aischedd/state/life/lifecycle_stop.h"
+#include "aischedd/state/pass/snap_node.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 
@@ -21,9 +24,18 @@ void placed_drop(struct state *state, struct job *job)
 {
 	if (!job->runs->placed_at)
 		return;
+	node_frame_give(&state->nodes,
+	                &state->placed.run[job->runs->placed_at - 1]);
 	state->placed.run[job->runs->placed_at - 1].job = NULL;
 	state->placed.ngone++;
 	job_runs(job)->placed_at = 0;
+}
+
+void placed_free(struct state *state)
+{
+	for (size_t i = 0; i < state->placed.n; i++)
+		node_frame_give(&state->nodes, &state->placed.run[i]);
+	free(state->placed.run);
 }
 
 void placed_changed(struct state *state, const struct job *job)
@@ -51,12 +63,13 @@ static int64_t waited(const struct job *job)
 	           : 0;
 }
 
-static void copy_job(const struct state *state, struct placed_run *run)
+static void copy_job(struct state *state, struct placed_run *run)
 {
 	struct job *job = run->job;
 	int64_t due = job_due(job);
 	bool suspended = job->state == JOB_SUSPENDED;
 
+	node_frame_give(&state->nodes, run);
 	*run = (struct placed_run){
 		.job = job,
 		.key = placed_key(state, job),
@@ -78,6 +91,7 @@ static void copy_job(const struct state *state, struct placed_run *run)
 		.resumes = job->wants_resume,
 		.claims = job->claim != NULL,
 	};
+	node_frame_take(&state->nodes, run);
 }
 
 /* Remove the entries of jobs that no longer hold nodes. */

@@ -26,9 +26,10 @@ struct placed_run {
 	int64_t priority, start, end, safe, waited, ran;
 	uint32_t queue, user;
 	bool suspended, preemptible, ending, freezable;
-	bool resumes; /* it is suspended and waits to be resumed */
-	bool claims;  /* nodes are held for it */
-	bool stale;   /* it has changed since */
+	bool resumes;           /* it is suspended and waits to be resumed */
+	bool claims;            /* nodes are held for it */
+	bool stale;             /* it has changed since */
+	struct node_hold *hold; /* node_frame_take(); NULL: not taken yet */
 };
 
 struct placed_list {
@@ -41,6 +42,7 @@ struct placed_list {
 /* Add a job that gets nodes; remove a job that loses them. */
 void placed_add(struct state *state, struct job *job);
 void placed_drop(struct state *state, struct job *job);
+void placed_free(struct state *state);
 
 /* Call it if a job that may hold nodes has changed; state_touch() and
  * placed_key_forget() do. */

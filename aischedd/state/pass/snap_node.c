@@ -1,6 +1,9 @@
 /* snap_node.c - copy nodes and reservations into a snapshot */
 #include "aischedd/state/pass/snap_node.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/reserve.h"
 #include "aischedd/state/cluster/scale.h"
@@ -9,8 +12,7 @@
 #include "aischedd/state/pass/row.h"
 #include "aischedd/state/pass/snap_build.h"
 #include "aischedd/state/pass/snapshot.h"
-
-#include <string.h>
+#include "libcommon/mem.h"
 
 /* --- nodes ------------------------------------------------------------- */
 
@@ -32,6 +34,12 @@ uint8_t node_status(const struct node *node)
 	           : NODE_UP;
 }
 
+/* What is free of each node, GPU and CPU. */
+struct left {
+	int64_t *cpu, *mem, *tmp, *slots;
+	uint16_t *gpu, *thread;
+};
+
 /*
  * Columns of nodes that depend neither on the time nor on jobs. All snapshots
  * share them until a node is reported or configured anew. In `snap`, only the
@@ -43,6 +51,19 @@ struct node_frame {
 	struct snap snap;
 	uint64_t *word_key; /* by word: its key in a struct build's word_of */
 	bool others; /* other processes than jobs use GPUs on some node */
+	/* the free amounts less what each struct node_hold has; used: by CPU
+	 * of `thread`, all that jobs use of it */
+	struct left left;
+	uint32_t *used;
+};
+
+/* A copy of what the tasks of a job hold, to add it again when the job
+ * has changed. */
+struct node_hold {
+	int64_t cpus, mem, tmp; /* of each task */
+	uint32_t ntasks;
+	struct snap_task *task; /* ntasks and one more */
+	struct snap_cpu_use *use;
 };
 
 /* The columns of nodes, GPUs, CPUs and NUMA nodes while a frame is written. */
@@ -63,52 +84,99 @@ struct columns {
 	uint32_t ngpus, ncpus, nnumas;
 };
 
-/* The columns that each snapshot has of its own: copies from the frame, from
- * which what jobs hold is subtracted. */
-struct left {
-	const uint32_t *gpu_first, *cpu_first;
-	int64_t *cpu, *mem, *tmp, *slots;
-	uint16_t *gpu, *thread;
-};
-
-/* Subtract what a task uses of a CPU, but not below 0: a suspended job
+/* Add to what jobs use of a CPU. What is free is never below 0: a suspended job
  * that is now ending may share its CPUs with a job that was started there
  * in the meantime. */
-static void take_thread(uint16_t *nfree, uint16_t milli)
+static void use_thread(struct node_frame *frame, uint32_t cpu, int milli)
 {
-	*nfree -= milli < *nfree ? milli : *nfree;
+	uint16_t all = frame->snap.cpu.free[cpu];
+	uint32_t used = frame->used[cpu] += (uint32_t)milli;
+
+	frame->left.thread[cpu] = used < all ? (uint16_t)(all - used) : 0;
 }
 
-/* Subtract what the job's tasks in p hold from what is free. A suspended job
- * holds no CPUs. */
-static void take_off(const struct placed_run *h, const struct placement *p,
-                     const struct left *c)
+/* Subtract what the tasks hold from what is free (sign 1), or add it again
+ * (sign -1). */
+static void take_off(struct node_frame *frame, const struct node_hold *h,
+                     int sign)
 {
-	const struct row_key *req = (const void *)h->key->text;
+	const struct snap_nodes *node = &frame->snap.node;
+	const struct left *left = &frame->left;
 
+	for (uint32_t i = 0; i < h->ntasks; i++) {
+		const struct snap_task *t = &h->task[i];
+		const uint32_t *first = node->gpu_first + t->node;
+		const uint32_t *cpu = node->cpu_first + t->node;
+
+		left->cpu[t->node] -= sign * h->cpus;
+		left->mem[t->node] -= sign * h->mem;
+		left->tmp[t->node] -= sign * h->tmp;
+		left->slots[t->node] -= sign;
+		for (uint32_t g = first[0]; g < first[1]; g++)
+			if (t->gpus >> (g - first[0]) & 1)
+				left->gpu[g] -= (uint16_t)(sign * t->gpu_milli);
+		for (uint32_t u = t->cpu_first; u < t[1].cpu_first; u++)
+			if (h->use[u].cpu < cpu[1] - cpu[0])
+				use_thread(frame, cpu[0] + h->use[u].cpu,
+				           sign * h->use[u].milli);
+	}
+}
+
+/* Append a copy of tasks to a hold, which has the memory; suspended: without
+ * their CPUs. */
+static void hold_tasks(struct node_hold *h, const struct placement *p,
+                       bool suspended)
+{
 	for (uint32_t i = 0; i < p->ntasks; i++) {
 		const struct snap_task *t = &p->task[i];
-		uint16_t *gpu = c->gpu + c->gpu_first[t->node];
-		uint16_t *thread = c->thread + c->cpu_first[t->node];
-		uint32_t ngpus =
-		    c->gpu_first[t->node + 1] - c->gpu_first[t->node];
-		uint32_t ncpus =
-		    c->cpu_first[t->node + 1] - c->cpu_first[t->node];
+		struct snap_task *to = &h->task[h->ntasks++];
+		uint32_t n = suspended ? 0 : t[1].cpu_first - t->cpu_first;
+		uint32_t first = to->cpu_first;
 
-		c->mem[t->node] -= req->mem;
-		c->tmp[t->node] -= req->tmp;
-		c->slots[t->node]--;
-		for (uint32_t g = 0; g < ngpus && t->gpus >> g; g++)
-			if (t->gpus >> g & 1)
-				gpu[g] -= t->gpu_milli;
-		if (h->suspended)
-			continue;
-		c->cpu[t->node] -= req->cpus;
-		for (uint32_t u = t->cpu_first; u < t[1].cpu_first; u++)
-			if (p->cpu_use[u].cpu < ncpus)
-				take_thread(&thread[p->cpu_use[u].cpu],
-				            p->cpu_use[u].milli);
+		*to = *t;
+		to->cpu_first = first;
+		to[1].cpu_first = first + n;
+		if (n)
+			memcpy(h->use + first, p->cpu_use + t->cpu_first,
+			       n * sizeof(*h->use));
 	}
+}
+
+static struct node_hold *hold_new(const struct placed_run *run)
+{
+	const struct row_key *req = (const void *)run->key->text;
+	const struct placement *p = run->place, *l = run->leaving;
+	size_t n = (size_t)p->ntasks + (l ? l->ntasks : 0) + 1;
+	size_t nuse = p->task[p->ntasks].cpu_first +
+	              (l ? l->task[l->ntasks].cpu_first : 0);
+	struct node_hold *h =
+	    xmalloc(sizeof(*h) + n * sizeof(*h->task) + nuse * sizeof(*h->use));
+
+	*h = (struct node_hold){ .cpus = run->suspended ? 0 : req->cpus,
+		                 .mem = req->mem,
+		                 .tmp = req->tmp,
+		                 .task = (void *)(h + 1) };
+	h->use = (void *)(h->task + n);
+	h->task[0].cpu_first = 0;
+	hold_tasks(h, p, run->suspended);
+	if (l)
+		hold_tasks(h, l, run->suspended);
+	return h;
+}
+
+void node_frame_take(struct node_table *nodes, struct placed_run *run)
+{
+	run->hold = hold_new(run);
+	if (nodes->frame)
+		take_off(nodes->frame, run->hold, 1);
+}
+
+void node_frame_give(struct node_table *nodes, struct placed_run *run)
+{
+	if (run->hold && nodes->frame)
+		take_off(nodes->frame, run->hold, -1);
+	free(run->hold);
+	run->hold = NULL;
 }
 
 /* Mark as used the GPUs that processes outside of aisched use. If only their
@@ -127,10 +195,10 @@ static void take_for_others(const struct node *node, uint16_t *gpu_free)
 		}
 }
 
-/* Copy a column of n elements into the snapshot, with room for one more. */
-static void *copy(struct build *b, const void *from, size_t n, size_t size)
+/* Copy a column of n elements, with room for one more. */
+static void *copy(struct arena *arena, const void *from, size_t n, size_t size)
 {
-	void *to = arena_alloc_raw(b->arena, n + 1, size);
+	void *to = arena_alloc_raw(arena, n + 1, size);
 
 	return n ? memcpy(to, from, n * size) : to;
 }
@@ -287,6 +355,23 @@ static void frame_words(struct node_frame *frame, struct build *b)
 	map_free(&b->word_of);
 }
 
+/* Copy what is free: from `left`, or from the snapshot if that is NULL. */
+static struct left left_copy(struct arena *arena, const struct snap *s,
+                             const struct left *left)
+{
+	size_t n = s->node.n, amount = sizeof(int64_t), part = sizeof(uint16_t);
+	const struct left *l = left;
+
+	return (struct left){
+		copy(arena, l ? l->cpu : s->node.cpu_free, n, amount),
+		copy(arena, l ? l->mem : s->node.mem_free, n, amount),
+		copy(arena, l ? l->tmp : s->node.tmp_free, n, amount),
+		copy(arena, l ? l->slots : s->node.slot_free, n, amount),
+		copy(arena, l ? l->gpu : s->gpu.free, s->gpu.n, part),
+		copy(arena, l ? l->thread : s->cpu.free, s->cpu.n, part),
+	};
+}
+
 static struct node_frame *frame_new(const struct state *state)
 {
 	struct arena *arena = arena_new();
@@ -314,6 +399,11 @@ static struct node_frame *frame_new(const struct state *state)
 	}
 	hand_over(b->snap, &c, n, places_build(state, b->snap, arena));
 	frame_words(frame, b);
+	frame->left = left_copy(arena, &frame->snap, NULL);
+	frame->used = arena_array(arena, uint32_t, frame->snap.cpu.n + 1);
+	for (size_t i = 0; i < state->placed.n; i++)
+		if (state->placed.run[i].hold)
+			take_off(frame, state->placed.run[i].hold, 1);
 	return frame;
 }
 
@@ -325,11 +415,9 @@ void node_frame_drop(struct node_table *nodes)
 }
 
 /* Copy everything from the frame that is not shared with it. */
-static struct left borrow(struct build *b, const struct node_frame *frame)
+static void borrow(struct build *b, const struct node_frame *frame)
 {
 	const struct snap *from = &frame->snap;
-	const struct snap_nodes *node = &from->node;
-	size_t n = node->n;
 
 	arena_keep(b->arena, frame->arena);
 	b->snap->node = from->node;
@@ -342,7 +430,7 @@ static struct left borrow(struct build *b, const struct node_frame *frame)
 	b->snap->feature = from->feature;
 	b->snap->taint = from->taint;
 	b->words = (struct arena_list){
-		.p = copy(b, from->word, from->nwords, sizeof(char *)),
+		.p = copy(b->arena, from->word, from->nwords, sizeof(char *)),
 		.n = from->nwords,
 		.cap = from->nwords,
 	};
@@ -350,17 +438,6 @@ static struct left borrow(struct build *b, const struct node_frame *frame)
 	for (uint32_t i = 0; i < from->nwords; i++)
 		map_set(&b->word_of, frame->word_key[i],
 		        (void *)((uintptr_t)i + 1));
-	return (struct left){
-		.gpu_first = node->gpu_first,
-		.cpu_first = node->cpu_first,
-		.cpu = copy(b, node->cpu_free, n, sizeof(int64_t)),
-		.mem = copy(b, node->mem_free, n, sizeof(int64_t)),
-		.tmp = copy(b, node->tmp_free, n, sizeof(int64_t)),
-		.slots = copy(b, node->slot_free, n, sizeof(int64_t)),
-		.gpu = copy(b, from->gpu.free, from->gpu.n, sizeof(uint16_t)),
-		.thread =
-		    copy(b, from->cpu.free, from->cpu.n, sizeof(uint16_t)),
-	};
 }
 
 /* Write the columns that depend on the present time or that operators and
@@ -385,18 +462,6 @@ static void put_status(struct build *b)
 	b->snap->node.retry_at = retry;
 }
 
-/* Prefetch the placement and the key of a job some steps before they
- * are read. */
-static void fetch_ahead(const struct build *b, size_t i)
-{
-	enum { AHEAD = 8 };
-
-	if (i + AHEAD >= b->nheld)
-		return;
-	__builtin_prefetch(b->held[i + AHEAD].place);
-	__builtin_prefetch(b->held[i + AHEAD].key);
-}
-
 void snapshot_nodes(struct state *state, struct build *b)
 {
 	struct node_frame *frame = state->nodes.frame;
@@ -404,21 +469,12 @@ void snapshot_nodes(struct state *state, struct build *b)
 
 	if (!frame)
 		frame = state->nodes.frame = frame_new(state);
-	left = borrow(b, frame);
+	borrow(b, frame);
 	put_status(b);
-	for (size_t i = 0; i < b->nheld; i++) {
-		const struct placed_run *h = &b->held[i];
-
-		fetch_ahead(b, i);
-		if (!h->job)
-			continue;
-		take_off(h, h->place, &left);
-		if (h->leaving)
-			take_off(h, h->leaving, &left);
-	}
+	left = left_copy(b->arena, &frame->snap, b->only ? NULL : &frame->left);
 	for (size_t i = 0; frame->others && i < state->nodes.n; i++)
 		take_for_others(&state->nodes.node[i],
-		                left.gpu + left.gpu_first[i]);
+		                left.gpu + b->snap->node.gpu_first[i]);
 	b->snap->node.cpu_free = left.cpu;
 	b->snap->node.mem_free = left.mem;
 	b->snap->node.tmp_free = left.tmp;

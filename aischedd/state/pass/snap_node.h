@@ -12,6 +12,10 @@ void snapshot_nodes(struct state *state, struct build *b);
 /* Free the columns of nodes that snapshots share. Call it whenever a node is
  * added, or changes in anything but its status. */
 void node_frame_drop(struct node_table *nodes);
+/* Subtract what a job that holds nodes has there from what is free in these
+ * columns; add it again, whatever has become of the job since. */
+void node_frame_take(struct node_table *nodes, struct placed_run *run);
+void node_frame_give(struct node_table *nodes, struct placed_run *run);
 void snapshot_reservations(struct build *b);
 
 /* Copy the names and times of the reservations, to which the verdicts of a plan
