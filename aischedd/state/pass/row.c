@@ -190,16 +190,34 @@ const struct placed_key *placed_key(const struct state *state, struct job *job)
 	row_key_build(state, job, &key);
 	job_runs(job)->key = xmalloc(sizeof(*job->runs->key) + key.len);
 	job->runs->key->req_hash = row_req_hash(key.data, key.len);
-	job->runs->key->len = key.len;
 	memcpy(job->runs->key->text, key.data, key.len);
 	buf_free(&key);
 	return job->runs->key;
 }
 
+/* Free the rows and keys that no snapshot reads any longer. */
+static void drop_all(struct row_index *rows)
+{
+	for (struct row *row = rows->dropped, *next; row; row = next) {
+		next = row->chain;
+		free(row);
+	}
+	for (struct placed_key *key = rows->dropped_keys, *next; key;
+	     key = next) {
+		next = key->next;
+		free(key);
+	}
+	rows->dropped = NULL;
+	rows->dropped_keys = NULL;
+}
+
 void placed_key_forget(struct state *state, struct job *job)
 {
 	if (job->runs->key) {
-		free(job->runs->key);
+		job->runs->key->next = state->rows.dropped_keys;
+		state->rows.dropped_keys = job->runs->key;
+		if (!state->rows.pins)
+			drop_all(&state->rows);
 		job_runs(job)->key = NULL;
 	}
 	placed_changed(state, job);
@@ -254,15 +272,6 @@ static void unindex_row(struct row_index *rows, struct row *row)
 	rows->nasking -= row_key_asks(row->key);
 	rows->slot = GROW(rows->slot, rows->nfree_slots, &rows->slot_cap);
 	rows->slot[rows->nfree_slots++] = row->slot;
-}
-
-static void drop_all(struct row_index *rows)
-{
-	for (struct row *row = rows->dropped, *next; row; row = next) {
-		next = row->chain;
-		free(row);
-	}
-	rows->dropped = NULL;
 }
 
 void rows_pin(struct row_index *rows)

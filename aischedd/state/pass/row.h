@@ -91,7 +91,9 @@ struct row_index {
 	size_t nfree_slots, slot_cap;
 	/* number of snapshots that still read keys: rows_pin() */
 	uint32_t pins;
-	struct row *dropped; /* empty rows, to be freed when pins is 0 */
+	/* empty rows and forgotten keys, to be freed when pins is 0 */
+	struct row *dropped;
+	struct placed_key *dropped_keys;
 	/* indexes of rows in the last snapshot taken for a plan */
 	struct planned_rows taken;
 	/* One for each queue; valid as long as `made` and the number of rows
@@ -140,8 +142,8 @@ enum {
 /* The key of a job that holds nodes. It is kept with the job, because each
  * snapshot needs it. */
 struct placed_key {
+	struct placed_key *next; /* in row_index.dropped_keys */
 	uint64_t req_hash;
-	size_t len;
 	_Alignas(struct row_key) char text[];
 };
 
@@ -165,8 +167,8 @@ static inline uint32_t planned_index(const struct planned_rows *planned,
 const struct verdict *row_verdict(const struct state *state,
                                   const struct row *row);
 
-/* Keep all rows allocated until rows_unpin(), because another thread reads
- * their keys to finish a snapshot. */
+/* Keep all rows and keys of placed_key() allocated until rows_unpin(), because
+ * another thread reads them to finish a snapshot. */
 void rows_pin(struct row_index *rows);
 void rows_unpin(struct row_index *rows);
 
@@ -221,7 +223,7 @@ uint64_t row_req_hash(const char *key, size_t len);
 /* Returns the key of a job that holds nodes, and builds it if the job
  * has none. */
 const struct placed_key *placed_key(const struct state *state, struct job *job);
-/* Free the key of placed_key(); call it when something that the key contains
+/* Forget the key of placed_key(); call it when something that the key contains
  * has changed. */
 void placed_key_forget(struct state *state, struct job *job);
 /* Remove the job from its row, if it is in one. */

@@ -131,7 +131,7 @@ static void run_row(struct build *b, struct run_columns *c,
 	size_t i = c->n++;
 
 	c->id[i] = h->id;
-	c->req[i] = snapshot_req_of_placed(b, h->key);
+	c->req[i] = snapshot_req(b, h->key->text, h->key->req_hash);
 	c->queue[i] = h->queue;
 	c->user[i] = h->user;
 	c->priority[i] = h->priority;
@@ -153,6 +153,25 @@ static void run_row(struct build *b, struct run_columns *c,
 	run_tasks(b, c, p);
 }
 
+/* Prefetch the placement and the key of a job some steps before they
+ * are read. */
+static void fetch_run_ahead(const struct build *b, size_t i)
+{
+	enum { STEPS = 8, LINE_BYTES = 64, KEY_BYTES = 3 * LINE_BYTES };
+	const char *key, *place;
+
+	if (i < STEPS)
+		return;
+	key = (const char *)b->held[i - STEPS].key;
+	place = (const char *)b->held[i - STEPS].place;
+	if (!b->held[i - STEPS].job)
+		return;
+	for (size_t at = 0; at < KEY_BYTES; at += LINE_BYTES)
+		__builtin_prefetch(key + at);
+	__builtin_prefetch(place);
+	__builtin_prefetch(place + LINE_BYTES);
+}
+
 void snapshot_run(struct build *b)
 {
 	size_t n = 0, ntasks = 0, nuse = 0;
@@ -170,10 +189,11 @@ void snapshot_run(struct build *b)
 		nuse += l ? l->task[l->ntasks].cpu_first : 0;
 	}
 	c = run_columns(b, n, ntasks, nuse);
-	map_reserve(&b->req_of, b->req_of.n + n);
+	snapshot_expect_reqs(b, n + 1);
 	for (size_t i = b->nheld; i-- > 0;) {
 		const struct placed_run *h = &b->held[i];
 
+		fetch_run_ahead(b, i);
 		if (!h->job)
 			continue;
 		run_row(b, &c, h, h->place);

@@ -304,20 +304,13 @@ uint32_t snapshot_req(struct build *b, const char *key, uint64_t hash)
 	return (uint32_t)(uintptr_t)*known - 1;
 }
 
-uint32_t snapshot_req_of_placed(struct build *b, const struct placed_key *key)
+void snapshot_expect_reqs(struct build *b, size_t n)
 {
-	void **known = map_at(&b->req_of, key->req_hash);
-	char *copy;
-
-	if (!*known) {
-		/* Copy the key, because the job may end before the snapshot
-		 * is finished. */
-		copy = arena_alloc_raw(b->scratch, key->len, 1);
-		memcpy(copy, key->text, key->len);
-		add_req(b, copy);
-		*known = (void *)(uintptr_t)b->reqs.n;
-	}
-	return (uint32_t)(uintptr_t)*known - 1;
+	map_reserve(&b->req_of, n);
+	b->reqs = (struct arena_list){
+		.p = arena_array_raw(b->scratch, struct req_row, n + 1),
+		.cap = n + 1,
+	};
 }
 
 uint32_t snapshot_req_of_other(struct build *b, const struct job *job)
@@ -345,7 +338,7 @@ void snapshot_reqs(struct build *b)
 #undef X
 	} to;
 
-#define X(type, name, value) to.name = COLUMN(type, n);
+#define X(type, name, value) to.name = arena_array_raw(b->arena, type, n + 1);
 	REQ_COLUMNS(X)
 #undef X
 	push_row(b, &none); /* marks the end of the last request's slices */
