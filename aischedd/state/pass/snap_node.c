@@ -34,7 +34,7 @@ uint8_t node_status(const struct node *node)
 	           : NODE_UP;
 }
 
-/* What is free of each node, GPU and CPU. */
+/* The free amounts of each node, GPU and CPU. */
 struct left {
 	int64_t *cpu, *mem, *tmp, *slots;
 	uint16_t *gpu, *thread;
@@ -84,9 +84,9 @@ struct columns {
 	uint32_t ngpus, ncpus, nnumas;
 };
 
-/* Add to what jobs use of a CPU. What is free is never below 0: a suspended job
- * that is now ending may share its CPUs with a job that was started there
- * in the meantime. */
+/* Add to what jobs use of a CPU. Keep the free amount at 0 or above: a
+ * suspended job that is now ending may share its CPUs with a job that was
+ * started there in the meantime. */
 static void use_thread(struct node_frame *frame, uint32_t cpu, int milli)
 {
 	uint16_t all = frame->snap.cpu.free[cpu];
