@@ -1,9 +1,9 @@
 /*
- * turns.h - note promised jobs that other jobs pass
+ * turns.h - note promised jobs that other jobs overtake
  *
- * A pass of the scheduler takes jobs in order, each in its turn. The start
- * promised to a job cannot be delayed by jobs with later turns. If the order
- * changes between two plans, jobs that are passed may be promised later starts.
+ * The scheduler considers jobs in order, each in its turn. The start promised
+ * to a job cannot be delayed by jobs with later turns. If the order changes
+ * between two plans, jobs that are overtaken may be promised later starts.
  */
 #ifndef AISIM_TURNS_H
 #define AISIM_TURNS_H

@@ -54,7 +54,9 @@
 enum {
 	STEP_FDS = 4,
 	STEP_REQUEST_MAX = 8 << 20, /* bytes of a request */
-	STEP_HEAD_MAX = 16384,      /* of the JSON and texts up to file[2] */
+	/* bytes of a request's beginning: its JSON, and the texts before
+	 * file[2] */
+	STEP_HEAD_MAX = 16384,
 	STEP_TASKS_MAX = 4096
 };
 

@@ -30,8 +30,8 @@ void cron_end_runs(struct daemon *d, struct cron_entry *entry);
 /* Returns the thread that asks the name service, for use by other requests. */
 struct thread *cron_names(const struct daemon *d);
 
-/* Read time zones again if their files changed, and check whether the queues of
- * entries exist. */
+/* Read time zones again if their files changed, and check whether the queues
+ * that cron entries submit to exist. */
 void daemon_cron_recheck(struct daemon *d);
 
 #endif

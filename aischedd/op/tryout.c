@@ -12,7 +12,8 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-/* most rows and nodes of a snapshot that is planned on the loop's thread */
+/* The loop's thread plans a snapshot that has at most this number of rows and
+ * nodes. */
 enum { TRY_INLINE = 500 };
 
 /* A request to plan jobs without submitting them. Requests form a list; the

@@ -208,7 +208,7 @@ static void put_gres(struct buf *out, const json_t *row, int64_t n)
 		           (long long)n);
 }
 
-/* Put what the job has on one node. Numbers of CPUs are not known. */
+/* Put what the job has on one node. Which CPUs it has there is not known. */
 static void put_node(struct shown_job *r, const json_t *row, const char *node,
                      int64_t tasks)
 {

@@ -960,7 +960,7 @@ static int check_kept(const struct future_check *f,
 }
 
 /* Returns the job that is promised a start on the node at the first time at
- * which the node could be there; 0 if there is no such job. */
+ * which the node could be up; 0 if there is no such job. */
 static uint64_t needs_at_once(const struct audit *a, uint32_t node)
 {
 	const struct plan *plan = a->plan;

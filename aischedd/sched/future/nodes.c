@@ -1,4 +1,4 @@
-/* nodes.c - which nodes could have room first */
+/* nodes.c - which nodes could be the first with enough free resources */
 #include "aischedd/sched/future/nodes.h"
 #include "libcommon/heap.h"
 
@@ -19,8 +19,8 @@ struct future_nodes_order {
 	const uint32_t *in;
 };
 
-/* guess_early() looks at about SAMPLE keys, and returns number FIRST of them,
- * counted from the lowest. */
+/* guess_early() looks at about SAMPLE keys, and returns the FIRST-th lowest of
+ * them. */
 enum { SAMPLE = 64, FIRST = 4 };
 
 /* The times at which nodes have amounts of one resource free. */

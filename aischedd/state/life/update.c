@@ -28,8 +28,8 @@ enum { STEPS_REINDEX = 10 /* steps charged to put a job into its row */ };
  * Returns how much a priority must be above another one so that no points can
  * reverse their order: one more than age, size and fair share can add to the
  * lower job's points. If fair share counts, users above the average lose the
- * points of a week of waiting (order_score.h), and the higher job may be
- * theirs.
+ * points of a week of waiting (order_score.h), and such a user may own the
+ * higher job.
  */
 static int64_t margin(const struct conf_scheduling *c)
 {

@@ -452,9 +452,10 @@ static void put_aside(struct state *state, struct job *job, enum reason why)
 	counts_jobs(state, job, job_count(job));
 }
 
-/* Whether the job's user has caused this reason for which the job is in no row.
- * Then its waiting time begins anew afterwards: else a user could hold a job
- * for a week, and then get ahead of others. */
+/* Returns whether the user has caused this reason, which keeps the job out of
+ * all rows. The job's waiting time begins anew when the reason is gone:
+ * otherwise a user could hold a job for a week, and then get ahead of others.
+ */
 static bool is_kept_back(enum reason why)
 {
 	switch (why) {

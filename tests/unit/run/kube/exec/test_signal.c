@@ -172,7 +172,7 @@ static struct run_exec *begin_command(void)
 	return exec;
 }
 
-/* Let as many signals wait as a user may have. */
+/* Request signals until as many wait as one user may have. */
 static void fill(uint32_t user)
 {
 	char namespace[] = "n", pod[] = "stuck0", container[] = "main";
