@@ -9,6 +9,7 @@
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 #include "slurm/command.h"
+#include "slurm/job.h"
 #include "slurm/json/json.h"
 #include "slurm/json/json_node.h"
 #include "slurm/rows.h"
@@ -27,6 +28,7 @@ struct sinfo {
 	json_t *partitions, *nodes, *states, *clusters; /* NULL: not given */
 	struct format_wish wish;
 	bool no_header, is_long, by_node, summary, reasons, dead, exact, json;
+	bool reservations;
 	int64_t every;
 };
 
@@ -124,6 +126,7 @@ static const struct opt opts[] = {
 	{ 'n', "nodes", "NODES", "these nodes", .set = set_nodes },
 	{ 'p', "partition", "QUEUE,...", "these queues", command_add_items, AT(partitions) },
 	{ 'r', "responding", NULL, NULL, .set = command_ignore },
+	{ 'T', "reservation", NULL, "reservations, in place of nodes", opt_set_true, AT(reservations) },
 	{ 'S', "sort", "LETTERS", NULL, .set = command_ignore },
 	{ 't', "states", "STATE,...", "nodes in these states", set_states, AT(states) },
 	{ 's', "summarize", NULL, "a line for each queue", opt_set_true, AT(summary) },
@@ -381,6 +384,53 @@ static int print_once(const struct sinfo *s, struct client *client,
 	return 0;
 }
 
+static void put_reservation(const json_t *row, int width)
+{
+	int64_t start = row_int(row, "start_time");
+	int64_t end = row_int(row, "end_time");
+	struct buf from = { 0 }, to = { 0 }, span = { 0 };
+
+	put_moment(start, &from);
+	put_moment(end, &to);
+	put_clock(end - start, &span);
+	printf("%-*s  %8s  %19s  %19s  %11s  %s\n", width,
+	       row_text(row, "name"),
+	       row_int(row, "active") == 1 ? "ACTIVE" : "INACTIVE", from.data,
+	       to.data, span.data, row_text(row, "nodes"));
+	buf_free(&from);
+	buf_free(&to);
+	buf_free(&span);
+}
+
+static int print_reservations(const struct sinfo *s, struct client *client,
+                              struct err *err)
+{
+	json_t *req = json_pack("{s:s}", "op", "reservations"), *answer, *row;
+	const json_t *list;
+	int width = (int)strlen("RESV_NAME");
+	size_t i;
+
+	answer = client_call(client, req, NULL, 0, NULL, NULL, err);
+	json_decref(req);
+	if (!answer)
+		return -1;
+	answer_clean(answer);
+	list = json_object_get(answer, "reservations");
+	json_array_foreach(list, i, row)
+		if ((int)strlen(row_text(row, "name")) > width)
+			width = (int)strlen(row_text(row, "name"));
+	if (!json_array_size(list))
+		puts("No reservations in the system");
+	else if (!s->no_header)
+		printf("%-*s  %8s  %19s  %19s  %11s  %s\n", width, "RESV_NAME",
+		       "STATE", "START_TIME", "END_TIME", "DURATION",
+		       "NODELIST");
+	json_array_foreach(list, i, row)
+		put_reservation(row, width);
+	json_decref(answer);
+	return 0;
+}
+
 int sinfo_main(int argc, char **argv)
 {
 	struct sinfo s = { 0 };
@@ -392,8 +442,9 @@ int sinfo_main(int argc, char **argv)
 	client = command_connect(&err);
 	rc = client ? command_check_clusters(client, s.clusters, &err) : -1;
 	while (rc == 0) {
-		rc = s.json ? print_json(&s, client, &err)
-		            : print_once(&s, client, &err);
+		rc = s.json           ? print_json(&s, client, &err)
+		     : s.reservations ? print_reservations(&s, client, &err)
+		                      : print_once(&s, client, &err);
 		if (!s.every)
 			break;
 		fflush(stdout);

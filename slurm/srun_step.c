@@ -189,7 +189,7 @@ static void task_ended(struct run *r, int64_t rank, int status)
 
 	r->task[rank] = (struct fate_of_task){ FATE_EXITED, r->task[rank].node,
 		                               status, true };
-	if (!r->report_at)
+	if (!r->report_at && !terminal_is_raw(&r->pty))
 		r->report_at = clock_ms() + REPORT_MS;
 	if (code > r->status)
 		r->status = code;
@@ -511,8 +511,8 @@ static int finish(struct run *r)
 	bool all = all_ended(r);
 
 	drain(r);
-	report(r);
 	terminal_end(&r->pty);
+	report(r);
 	if (!r->ended && !r->refused && !all) {
 		command_error("the shepherd of job %lld is gone, and its steps "
 		              "with it",

@@ -48,9 +48,14 @@ static void hang_up(struct terminal *t)
 	t->len = 0;
 }
 
+bool terminal_is_raw(const struct terminal *t)
+{
+	return t->used && t->input;
+}
+
 void terminal_end(struct terminal *t)
 {
-	if (t->used && t->input)
+	if (terminal_is_raw(t))
 		tcsetattr(STDIN_FILENO, TCSADRAIN, &t->before);
 	hang_up(t);
 	t->input = false;

@@ -31,6 +31,8 @@ void terminal_begin(struct terminal *terminal, int fd);
 void terminal_end(struct terminal *terminal);
 /* Set the size of the task's terminal to that of ours. */
 void terminal_resize(const struct terminal *terminal);
+/* Whether our terminal is raw: a line feed alone does not begin a line. */
+bool terminal_is_raw(const struct terminal *terminal);
 bool terminal_is_open(const struct terminal *terminal);
 /* Set two entries for poll(): our terminal, and that of the task. */
 void terminal_poll(const struct terminal *terminal, struct pollfd ret[2]);

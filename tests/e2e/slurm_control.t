@@ -180,6 +180,7 @@ becomes "that job ends" "$job" COMPLETED
 # --- reservations and nodes ------------------------------------------------------
 
 says "no reservation" 0 "No reservations in the system" "" scontrol show reservation
+says "nor for sinfo" 0 "No reservations in the system" "" sinfo -T
 says "none of that name" 1 "Reservation nope not found" "" scontrol show reservation nope
 fails "to make one without an end" 1 "needs EndTime or Duration" \
 	scontrol create reservation ReservationName=r1 Users="$me" Nodes="$node"
@@ -192,6 +193,9 @@ is "is shown" "$(scontrol show reservation r1 | sed -E 's/(Start|End)Time=[^ ]*/
    Users=$me Groups=(null) Accounts=(null) Licenses=(null) State=INACTIVE BurstBuffer=(null) Watts=n/a
    MaxStartDelay=(null)"
 is "on one line" "$(scontrol -o show reservation | wc -l)" 1
+is "and by sinfo" "$(sinfo -T | sed -E 's/[0-9-]+T[0-9:]+/                  T/g')" \
+	"RESV_NAME     STATE           START_TIME             END_TIME     DURATION  NODELIST
+r1         INACTIVE                    T                    T     01:00:00  $node"
 says "deleted" 0 "" "" scontrol delete ReservationName=r1
 says "a node is drained" 0 "" "" scontrol update NodeName="$node" State=drain Reason="disk full"
 like "with its reason" "$(sinfo -h -o '%t %E')" "^drain disk full"

@@ -240,6 +240,9 @@ echo typed | script -qec 'sh pty.sh' /dev/null >pty.out
 is "--pty exits with the status" "$?" 5
 like "has a terminal of its own" "$(tr -d '\r' <pty.out)" "^/dev/pts/[0-9]+\$"
 like "of the same size" "$(tr -d '\r' <pty.out)" "^33 44\$"
+line=$(tail -n 1 pty.out)
+is "how it ended is said when the terminal is as before" \
+	"${line#*srun: }" "error: $(uname -n): task 0: Exited with exit code 5$(printf '\r')"
 like "and what is typed" "$(tr -d '\r' <pty.out)" "^got typed\$"
 run inside srun --pty sh -c 'tty; echo $SLURM_STEP_NUM_TASKS' </dev/null
 is "without a terminal it goes on" "$rc $out

@@ -106,6 +106,13 @@ static bool job_account(const struct env_of *e, struct buf *out)
 	return text(out, e->order->job.spec->account);
 }
 
+static bool job_class(const struct env_of *e, struct buf *out)
+{
+	const char *class = e->order->job.spec->class;
+
+	return text(out, class ? class : "train");
+}
+
 static bool job_dependency(const struct env_of *e, struct buf *out)
 {
 	return text(out, e->order->job.spec->dependency);
@@ -571,6 +578,7 @@ static const struct env_var {
 	TWIN("JOB_NAME", job_name),
 	{ "AISCHED_JOB_QUEUE", "SLURM_JOB_PARTITION", job_queue },
 	TWIN("JOB_ACCOUNT", job_account),
+	{ "AISCHED_JOB_CLASS", "SLURM_JOB_QOS", job_class },
 	TWIN("JOB_DEPENDENCY", job_dependency),
 	TWIN("JOB_RESERVATION", job_reservation),
 	TWIN("JOB_USER", job_user),

@@ -224,6 +224,7 @@ START_TEST(what_was_asked_for_is_echoed)
 		      { "SLURM_GPUS_ON_NODE", "2" },
 		      { "SLURM_JOB_GPUS", "0,2" },
 		      { "SLURM_JOB_ACCOUNT", "acc" },
+		      { "SLURM_JOB_QOS", "train" },
 		      { "SLURM_JOB_END_TIME", "1060" },
 		      { "SLURM_RESTART_COUNT", "2" },
 		      { "AISCHED_ARRAY_JOB_ID", "40000" },
