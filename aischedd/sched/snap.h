@@ -239,6 +239,7 @@ struct snap_reqs {
 
 struct snap_license_use {
 	uint32_t license;
+	uint32_t zero; /* in place of padding: lists are compared as bytes */
 	int64_t count;
 };
 

@@ -31,6 +31,7 @@ is "and ended" "$(state_of "${id}_1")" CANCELLED
 open_gate a2
 becomes "the others go on" "${id}_3" FAILED
 is "with their own status" "$(field "${id}_3" exit_code)" 3
+becomes "each has ended" "${id}_2" FAILED
 is "all are in the history" "$(aiq --history -h -o display_id "$id" | sort | tr '\n' ' ')" \
 	"${id}_0 ${id}_1 ${id}_2 ${id}_3 ${id}_4 "
 

@@ -82,11 +82,8 @@ static int read_licenses(struct snap_reader *r, char *text, struct buf *ret)
 {
 	for (char *part; (part = reader_part(&text, ','));) {
 		char *count = part, *name = reader_part(&count, ':');
-		/* Set all bytes to 0, because the padding is part of the
-		 * request's key. */
-		struct snap_license_use use;
+		struct snap_license_use use = { 0 };
 
-		memset(&use, 0, sizeof(use));
 		use.count = 1;
 		if (reader_name(r, SPACE_LICENSE, name, &use.license) < 0 ||
 		    (count &&

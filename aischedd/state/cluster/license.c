@@ -58,7 +58,8 @@ int licenses_parse_named(const char *const *name, size_t nnames,
 			               "a job may need at most %d kinds of "
 			               "licences",
 			               MAX_LICENSES);
-		ret[n++] = (struct snap_license_use){ (uint32_t)i, count };
+		ret[n++] = (struct snap_license_use){ .license = (uint32_t)i,
+			                              .count = count };
 	}
 	*ret_n = n;
 	return 0;
