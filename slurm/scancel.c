@@ -420,9 +420,18 @@ static int run(struct scancel *s, struct err *err)
 	return status;
 }
 
+static void bad_state(const char *name)
+{
+	fprintf(stderr,
+	        "Invalid job state specified: %s\n"
+	        "Valid job states are PENDING, RUNNING, and SUSPENDED\n",
+	        name);
+	exit(EXIT_FAILURE);
+}
+
 int scancel_main(int argc, char **argv)
 {
-	struct scancel s = { .steps = json_array() };
+	struct scancel s = { .by.bad_state = bad_state, .steps = json_array() };
 	int first = command_parse(&line, &s, argc, argv);
 	struct err err;
 	int status = read_ids(&s, argv + first);

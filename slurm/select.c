@@ -41,8 +41,10 @@ bool select_has_filter(const struct select *by)
 	       by->me;
 }
 
-static int bad_state(const char *name, struct err *err)
+static int bad_state(const struct select *by, const char *name, struct err *err)
 {
+	if (by->bad_state)
+		by->bad_state(name);
 	command_error("Invalid job state specified: %s", name);
 	return err_set(err, EINVAL,
 	               "Valid job states include: PENDING,RUNNING,SUSPENDED,"
@@ -94,7 +96,7 @@ int select_add_states(void *ctx, const struct opt *opt, const char *value,
 			    by->states,
 			    json_string(job_state_name((enum job_state)state)));
 		else if (rc == 0 && !is_foreign_state(name))
-			rc = bad_state(name, err);
+			rc = bad_state(by, name, err);
 	}
 	for (int s = 0; by->all_states && s < JOB_NSTATES; s++)
 		json_array_append_new(

@@ -1,5 +1,5 @@
 /*
- * select.h - options of squeue and scancel that select jobs
+ * select.h - options of squeue, scancel and sacct that select jobs
  */
 #ifndef SLURM_SELECT_H
 #define SLURM_SELECT_H
@@ -17,6 +17,9 @@ struct select {
 	/* the daemon has no filter for these: select_read() applies them */
 	json_t *accounts, *classes, *reservations;
 	bool me, all_states;
+	/* says that there is no such state of jobs, and exits; NULL: as squeue
+	 */
+	void (*bad_state)(const char *name);
 };
 
 /* The offset of a member, for option tables whose ctx begins with a struct

@@ -34,6 +34,14 @@ struct sinfo {
 
 /* --- the command line ----------------------------------------------------- */
 
+static int bad_state(const char *name, struct err *err)
+{
+	command_error("Bad state string: \"%s\"", name);
+	return err_set(err, EINVAL,
+	               "valid states: unknown,down,idle,allocated,mixed,future,"
+	               "drain,drained,draining,reserved,completing,fail,maint");
+}
+
 static int set_states(void *ctx, const struct opt *opt, const char *value,
                       struct err *err)
 {
@@ -58,8 +66,7 @@ static int set_states(void *ctx, const struct opt *opt, const char *value,
 		for (size_t k = 0; k < ARRAY_SIZE(known); k++)
 			good = good || !strcasecmp(known[k], name);
 		if (!good)
-			return err_set(err, EINVAL, "Bad state string: \"%s\"",
-			               name);
+			return bad_state(name, err);
 	}
 	return 0;
 }

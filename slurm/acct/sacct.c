@@ -516,9 +516,17 @@ static bool is_span(const struct sacct *s)
 	return false;
 }
 
+static void bad_state(const char *name)
+{
+	fprintf(stderr, "sacct: fatal: unrecognized job state value '%s'\n",
+	        name);
+	exit(EXIT_FAILURE);
+}
+
 int sacct_main(int argc, char **argv)
 {
-	struct sacct s = { .since = ROW_NONE,
+	struct sacct s = { .by.bad_state = bad_state,
+		           .since = ROW_NONE,
 		           .until = ROW_NONE,
 		           .columns = { .table = job_fields, .of = OF_SACCT } };
 	int first = command_parse(&line, &s, argc, argv), status = 0;

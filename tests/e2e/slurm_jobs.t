@@ -126,6 +126,9 @@ run squeue -t XX
 like "no such state" "$rc $err" \
 	"^1 squeue: error: Invalid job state specified: XX\$"
 is "and which there are" "$(echo "$err" | sed -n 2p)" "squeue: error: Valid job states include: PENDING,RUNNING,SUSPENDED,COMPLETED,CANCELLED,FAILED,TIMEOUT,NODE_FAIL,PREEMPTED,BOOT_FAIL,DEADLINE,OUT_OF_MEMORY,COMPLETING,CONFIGURING,RESIZING,RESV_DEL_HOLD,REQUEUED,REQUEUE_FED,REQUEUE_HOLD,REVOKED,SIGNALING,SPECIAL_EXIT,STAGE_OUT,STOPPED"
+says "none to cancel, either" 1 "" "Invalid job state specified: XX
+Valid job states are PENDING, RUNNING, and SUSPENDED" scancel -t XX
+says "nor in the history" 1 "" "sacct: fatal: unrecognized job state value 'XX'" sacct -s XX
 says "no interval" 1 "" "squeue: error: --iterate=0" squeue -i 0
 says "a node that is not there" 1 "" "squeue: error: Invalid node name nope" \
 	squeue -w "$(uname -n),nope"

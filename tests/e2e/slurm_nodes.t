@@ -43,7 +43,8 @@ says "and names" 0 "COMMENT;EXTRA;STATECOMPLETE;
 (null);(null);idle;" "" sinfo -p main -O 'comment:;,extra:;,statecomplete:;'
 is "all letters" "$(sinfo -h -p main -o %all | tr '|' '\n' | sed -n 3p)" 4
 says "no such queue" 0 "" "" sinfo -h -p nosuch
-says "no such state" 1 "" 'sinfo: error: Bad state string: "bogus"' sinfo -t bogus
+says "no such state" 1 "" 'sinfo: error: Bad state string: "bogus"
+sinfo: error: valid states: unknown,down,idle,allocated,mixed,future,drain,drained,draining,reserved,completing,fail,maint' sinfo -t bogus
 says "disk for temporary files" 0 102400 "" sinfo -h -p main -o %d
 id=$(sbatch --parsable -c 2 --mem 1G --tmp 20G --wrap 'exec sleep 1000')
 wait_for is_state "$id" RUNNING
