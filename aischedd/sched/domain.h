@@ -86,7 +86,8 @@ struct spread *spread_new(const struct snap *snap, struct match *match,
  * not up count, too. Sets all rooms to 0. */
 void spread_make(struct spread *sp, uint32_t req, uint32_t pool, bool all);
 
-/* Returns the number of a node's domain in this division, or SNAP_NONE. */
+/* Returns the index of the domain that the node is in, or SNAP_NONE if the
+ * request is not spread over that node. */
 uint32_t spread_number(const struct spread *sp, uint32_t node);
 
 /* Whether each domain has room for its share. */

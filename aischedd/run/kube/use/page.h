@@ -16,7 +16,7 @@
 
 enum {
 	KUBE_PAGE_LINE = 4096,
-	KUBE_PAGE_GPUS = 512 /* most GPUs and MIG instances that are kept */
+	KUBE_PAGE_GPUS = 512 /* GPUs and MIG instances kept, at most */
 };
 
 /* A GPU, or a MIG instance, that a pod has. */
