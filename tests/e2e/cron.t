@@ -182,6 +182,19 @@ ok "a new script is run" wait_for is_state "$job" COMPLETED
 is "from then on" "$(cat "slurm-$job.out")" "new script"
 aictl cron delete "$id"
 
+# --- runs that are delayed ----------------------------------------------------
+
+for i in 1 2 3 4 5 6; do
+	aisub -Q --cron '0 3 * * *' --cron-tz UTC --cron-jitter 1h --wrap true
+done
+aictl cron list --json | jq -r '.cron[].next_time % 86400 - 10800' >delays
+is "each entry is delayed by up to its jitter" \
+	"$(awk '$1 >= 0 && $1 <= 3600' delays | wc -l)" 6
+ok "not all by the same time" [ "$(sort -u delays | wc -l)" -gt 1 ]
+for id in $(aictl cron list --json | jq '.cron[].cron_id'); do
+	aictl cron delete "$id"
+done
+
 # --- options that are refused ----------------------------------------------
 
 misuse "a time that no month has" "day of month" \
