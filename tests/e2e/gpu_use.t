@@ -256,7 +256,7 @@ has_cgroup()
 
 now "busy 0 99 70000" "busy 1 99 70000"
 id=$(submit -c 0.1 --mem 10M --gpus-per-task 0.5 \
-	--wrap 'echo $$ >pid-$SLURM_JOB_ID; '"$(at_gate b)")
+	--wrap "echo \$\$ >pid-\$SLURM_JOB_ID; $(at_gate b)")
 wait_for test -s "pid-$id"
 if has_cgroup "$id"; then
 	now "process 0 $(cat "pid-$id") 20 1024" "process 0 1 60 9000" "process 1 1 7 7" \

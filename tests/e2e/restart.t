@@ -198,6 +198,7 @@ if is_root && command -v sqlite3 >/dev/null &&
 	limited=$(submit -t 8s --wrap "exec sleep 1000")
 	wait_for is_state "$id" RUNNING
 	wait_for is_state "$long" RUNNING
+	wait_for is_state "$limited" RUNNING
 	head -c 4M /dev/zero >"$dir/state/fill" 2>/dev/null
 	ok "a full disk is noticed" wait_for \
 		"aictl status | grep -q '^space left *no'"
