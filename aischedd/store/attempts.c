@@ -1,5 +1,6 @@
 /* attempts.c - list ended attempts, read over a database connection of
  * its own */
+#include "aischedd/state/cluster/ledger.h"
 #include "aischedd/store/past.h"
 #include "aischedd/store/row.h"
 
@@ -7,19 +8,18 @@ static char *sql_of(const struct history_query *q)
 {
 	struct buf sql = { 0 };
 
-	buf_puts(&sql,
-	         "SELECT a.job, attempt, array_id, array_task, uid, u.text,"
-	         " q.text, c.text, p.text, k.text, g.text, nodes, tasks,"
-	         " began_ms, ended_ms, ran_ms, state, reason, evict, evict_by,"
-	         " exit_code, signal, held_cpu_ms, held_mem_mib_s, held_gpu_ms,"
-	         " cpu_ms, peak_mem_kib, gpu_busy_ms, gpu_known_ms,"
-	         " gpu_mem_mib, gpu_mem_total_mib, cost FROM attempt a"
-	         " LEFT JOIN name u ON u.id = user"
-	         " LEFT JOIN name q ON q.id = queue"
-	         " LEFT JOIN name c ON c.id = account"
-	         " LEFT JOIN name p ON p.id = pool"
-	         " LEFT JOIN name k ON k.id = class"
-	         " LEFT JOIN name g ON g.id = gpu_type WHERE 1");
+	buf_puts(
+	    &sql,
+	    "SELECT a.job, attempt,"
+	    " (SELECT array_id FROM job WHERE id = a.job),"
+	    " (SELECT array_task FROM job WHERE id = a.job), uid,"
+	    " nullif(user, ''), nullif(queue, ''), nullif(account, ''),"
+	    " nullif(pool, ''), nullif(class, ''), nullif(gpu_type, ''),"
+	    " nodes, tasks, ended_ms - held_ms, ended_ms, held_ms - idle_ms,"
+	    " state, reason, evict, evict_by, exit_code, signal, held_cpu_ms,"
+	    " held_mem_mib_s, held_gpu_ms, cpu_ms, peak_mem_kib, gpu_busy_ms, gpu_known_ms,"
+	    " gpu_mem_mib, gpu_mem_total_mib, pieces FROM attempt a"
+	    " LEFT JOIN holder h ON h.id = holder WHERE 1");
 	if (q->id)
 		buf_puts(&sql, q->task == NO_TASK
 		                   ? " AND a.job IN (SELECT id FROM job"
@@ -36,6 +36,21 @@ static char *sql_of(const struct history_query *q)
 		         " AND (ended_ms, a.job, attempt) > (?5, ?6, ?7)");
 	buf_puts(&sql, " ORDER BY ended_ms, a.job, attempt LIMIT ?8");
 	return buf_take(&sql);
+}
+
+/* Returns the cost of the pieces in a column; SPEC_UNSET if it is null. */
+static int64_t cost_of(const struct stmt *s, int column)
+{
+	const unsigned char *at = sqlite3_column_blob(s->s, column);
+	size_t left = (size_t)sqlite3_column_bytes(s->s, column);
+	struct ledger_piece piece;
+	__int128 sum = 0;
+
+	if (db_is_null(s, column))
+		return SPEC_UNSET;
+	while (ledger_piece_unpack(&at, &left, &piece))
+		ledger_piece_cost(&piece, &sum);
+	return ledger_cost_of(sum);
 }
 
 /* Read a row into *ret: the columns in the order of the query; texts
@@ -77,7 +92,7 @@ static void row_of(const struct stmt *s, struct past_attempt *ret)
 	ret->gpu.known_ms = NUMBER(0);
 	ret->gpu.mem_mib = NUMBER(0);
 	ret->gpu.mem_total_mib = NUMBER(0);
-	ret->cost = NUMBER(SPEC_UNSET);
+	ret->cost = cost_of(s, c);
 #undef NUMBER
 #undef TEXT
 }

@@ -289,7 +289,7 @@ int store_commit(struct store *store, struct state *state, struct err *err)
 		if (!sqlite3_get_autocommit(store->db.sql))
 			db_exec(&store->db, "ROLLBACK", NULL);
 		store->outbox_known = false;
-		attempt_forget_names(store); /* their ids were rolled back */
+		attempt_forget_holder(store); /* its id was rolled back */
 		return err_wrap(err, "database '%s'", store->path);
 	}
 	store->commits++;

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "aischedd/state/cluster/ledger.h"
 #include "libcommon/mem.h"
 
 /* "aisc" in ASCII: marks a database file as one of aischedd. */
@@ -178,7 +179,73 @@ static const char *const steps[] = {
 	 * job that is purged. */
 	"CREATE INDEX job_script ON job (script);"
 	"CREATE INDEX job_env ON job (env);",
+	/* Attempts in less space: one number says who held what where; pieces
+	 * are packed; the cost follows from them, and the array from the job.
+	 * How long the nodes were held, and how long of it the job did not
+	 * run, are shorter numbers than when it began and how long it ran. */
+	"CREATE TABLE holder (id INTEGER PRIMARY KEY, uid INTEGER, user TEXT,"
+	" queue TEXT, account TEXT, class TEXT, pool TEXT, gpu_type TEXT,"
+	" UNIQUE (uid, user, queue, account, class, pool, gpu_type));"
+	"CREATE TEMP TABLE was AS SELECT row_number() OVER () AS id, *"
+	" FROM (SELECT DISTINCT uid, user, queue, account, class, pool,"
+	" gpu_type FROM attempt);"
+	"CREATE INDEX temp.was_who ON was (uid, user, queue, account, class,"
+	" pool, gpu_type);"
+	"INSERT INTO holder SELECT was.id, uid, u.text, q.text,"
+	" coalesce(a.text, ''), coalesce(c.text, ''), coalesce(p.text, ''),"
+	" coalesce(g.text, '') FROM was LEFT JOIN name u ON u.id = user"
+	" LEFT JOIN name q ON q.id = queue LEFT JOIN name a ON a.id = account"
+	" LEFT JOIN name c ON c.id = class LEFT JOIN name p ON p.id = pool"
+	" LEFT JOIN name g ON g.id = gpu_type;"
+	"CREATE TABLE attempt_now (job INTEGER, attempt INTEGER,"
+	" holder INTEGER, nodes TEXT, tasks INTEGER, ended_ms INTEGER,"
+	" held_ms INTEGER, idle_ms INTEGER, state INTEGER, reason INTEGER, cause INTEGER, evict INTEGER,"
+	" evict_by INTEGER, exit_code INTEGER, signal INTEGER,"
+	" held_cpu_ms INTEGER, held_mem_mib_s INTEGER, held_gpu_ms INTEGER,"
+	" cpu_ms INTEGER, peak_mem_kib INTEGER, gpu_busy_ms INTEGER,"
+	" gpu_known_ms INTEGER, gpu_mem_mib INTEGER,"
+	" gpu_mem_total_mib INTEGER, wait_ms INTEGER, pieces BLOB,"
+	" PRIMARY KEY (job, attempt)) WITHOUT ROWID;"
+	"INSERT INTO attempt_now SELECT job, attempt, was.id, nodes, tasks,"
+	" ended_ms, ended_ms - began_ms, ended_ms - began_ms - ran_ms, state,"
+	" reason, cause, evict, evict_by, exit_code, signal, held_cpu_ms,"
+	" held_mem_mib_s, held_gpu_ms, cpu_ms, peak_mem_kib, gpu_busy_ms,"
+	" gpu_known_ms, gpu_mem_mib, gpu_mem_total_mib, wait_ms,"
+	" pack_pieces(pieces) FROM attempt a CROSS JOIN was ON"
+	" (was.uid, was.user, was.queue, was.account, was.class, was.pool,"
+	" was.gpu_type) IS"
+	" (a.uid, a.user, a.queue, a.account, a.class, a.pool, a.gpu_type)"
+	" ORDER BY job, attempt;"
+	"DROP TABLE attempt; DROP TABLE name; DROP TABLE was;"
+	"ALTER TABLE attempt_now RENAME TO attempt;"
+	"CREATE INDEX attempt_end ON attempt (ended_ms);",
 };
+
+/* The SQL function pack_pieces(text) of a step: pieces as text, packed. */
+static void pack_pieces(sqlite3_context *ctx, int n, sqlite3_value **value)
+{
+	const char *text = (const char *)sqlite3_value_text(value[0]);
+	struct buf packed = { 0 };
+	struct ledger_piece piece;
+
+	(void)n;
+	if (!text)
+		return; /* null stays null */
+	while (ledger_piece_parse(&text, &piece))
+		ledger_piece_pack(&piece, &packed);
+	sqlite3_result_blob(ctx, packed.len ? packed.data : "", (int)packed.len,
+	                    SQLITE_TRANSIENT);
+	buf_free(&packed);
+}
+
+/* Let steps call pack_pieces(). */
+static int add_function(struct db *db, struct err *err)
+{
+	if (sqlite3_create_function(db->sql, "pack_pieces", 1, SQLITE_UTF8,
+	                            NULL, pack_pieces, NULL, NULL) != SQLITE_OK)
+		return db_fail(db, "cannot add a function", err);
+	return 0;
+}
 
 static int one_step(struct db *db, int64_t version, struct err *err)
 {
@@ -215,6 +282,8 @@ int store_migrate(struct db *db, struct err *err)
 		               "this one knows %lld): upgrade, or use another "
 		               "state_dir",
 		               (long long)version, (long long)known);
+	if (add_function(db, err) < 0)
+		return -1;
 	if (pages == 0) {
 		snprintf(pragma, sizeof(pragma), "PRAGMA application_id = %d",
 		         APPLICATION_ID);

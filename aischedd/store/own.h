@@ -38,8 +38,8 @@ enum sql {
 	LOAD_NODES,
 	PUT_QUEUE,
 	LOAD_QUEUES,
-	PUT_NAME,
-	FIND_NAME,
+	PUT_HOLDER,
+	FIND_HOLDER,
 	PUT_ATTEMPT,
 	COUNT_OLD,
 	NOTE_PURGE,
@@ -118,19 +118,21 @@ struct new_steps {
 	struct buf text;
 };
 
-/* The kinds of names that attempts refer to by their id in table `name`. */
+/* The texts of a row of table `holder`, which says who held something in which
+ * queue and pool; "" where there is none. */
 enum {
-	NAME_USER,
-	NAME_QUEUE,
-	NAME_ACCOUNT,
-	NAME_POOL,
-	NAME_CLASS,
-	NAME_GPU,
-	NAMES
+	HOLDER_USER,
+	HOLDER_QUEUE,
+	HOLDER_ACCOUNT,
+	HOLDER_CLASS,
+	HOLDER_POOL,
+	HOLDER_GPU,
+	HOLDER_TEXTS
 };
-struct last_name {
-	char *text;
+struct attempt_holder {
 	int64_t id;
+	uint32_t uid;
+	char *text[HOLDER_TEXTS]; /* each NULL: nothing is known */
 };
 
 struct store {
@@ -155,7 +157,7 @@ struct store {
 	size_t nsteps, steps_cap;
 	struct new_token *token;
 	size_t ntokens, token_cap;
-	struct last_name name[NAMES]; /* names of the attempt written last */
+	struct attempt_holder holder; /* that of the attempt written last */
 	bool outbox_known;            /* `letters` is the present count */
 	bool outbox_news;      /* letters were added since outbox_has_news() */
 	int64_t letters;       /* number of letters in the outbox */
@@ -173,7 +175,7 @@ void ended_sweep_blobs(struct store *store);
  * user and queue. */
 int attempt_put(struct store *store, const struct state *state,
                 const struct attempt_row *row, struct err *err);
-void attempt_forget_names(struct store *store);
+void attempt_forget_holder(struct store *store);
 
 /* steps.c: write the records of steps that store_steps() kept; free them after
  * the commit. */

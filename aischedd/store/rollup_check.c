@@ -58,18 +58,15 @@ static const char *const texts[NSQL_CHECK] = {
 	/* Attempts written by older schemas have no pieces: no rollup
 	 * counts them. */
 	[ATTEMPTS] =
-	    "SELECT u.text, coalesce(c.text, ''), q.text, coalesce(k.text, ''),"
-	    " p.text, coalesce(g.text, ''), pieces, began_ms, ended_ms, state,"
+	    "SELECT user, account, queue, class, pool, gpu_type, pieces,"
+	    " ended_ms - held_ms, ended_ms, state,"
 	    " reason, cause, held_cpu_ms, held_mem_mib_s, held_gpu_ms, cpu_ms,"
-	    " peak_mem_kib, gpu_busy_ms, gpu_known_ms, wait_ms, CASE WHEN state > 5 THEN"
+	    " peak_mem_kib, gpu_busy_ms, gpu_known_ms, wait_ms,"
+	    " CASE WHEN state > 5 THEN"
 	    " (SELECT sum(held_gpu_ms) FROM attempt b WHERE b.job = a.job) END"
-	    " FROM attempt a"
-	    " LEFT JOIN name u ON u.id = user LEFT JOIN name q ON q.id = queue"
-	    " LEFT JOIN name c ON c.id = account"
-	    " LEFT JOIN name p ON p.id = pool"
-	    " LEFT JOIN name k ON k.id = class"
-	    " LEFT JOIN name g ON g.id = gpu_type"
-	    " WHERE ended_ms >= ?1 AND began_ms < ?2 AND pieces IS NOT NULL",
+	    " FROM attempt a LEFT JOIN holder h ON h.id = holder"
+	    " WHERE ended_ms >= ?1 AND ended_ms - held_ms < ?2"
+	    " AND pieces IS NOT NULL",
 	[RUNNING] = "SELECT ledger FROM job"
 		    " WHERE state < 5 AND ledger IS NOT NULL",
 	[SUMS] = "SELECT key, start" ROLLUP_SUMS(
@@ -267,11 +264,13 @@ static int add_attempts(struct checking *c, struct err *err)
 		int64_t key = key_of(c, &row);
 		int64_t began = db_col_i64(&row, A_BEGAN, 0), at = began;
 		int64_t ended = db_col_i64(&row, A_ENDED, 0);
-		const char *text = db_col_text(&row, A_PIECES);
+		const unsigned char *data =
+		    sqlite3_column_blob(row.s, A_PIECES);
+		size_t left = (size_t)sqlite3_column_bytes(row.s, A_PIECES);
 		struct ledger_piece p;
 
 		c->check->attempts++;
-		while (ledger_piece_parse(&text, &p)) {
+		while (ledger_piece_unpack(&data, &left, &p)) {
 			add_piece(c, key, &p, at);
 			at += p.ms;
 		}

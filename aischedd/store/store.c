@@ -78,17 +78,20 @@ static const char *const fixed_sql[NSQL] = {
 	[PUT_QUEUE] = "INSERT OR REPLACE INTO queue (name, open, configured)"
 		      " VALUES (?,?,?)",
 	[LOAD_QUEUES] = "SELECT name, open, configured FROM queue",
-	[PUT_NAME] = "INSERT OR IGNORE INTO name (text) VALUES (?)",
-	[FIND_NAME] = "SELECT id FROM name WHERE text = ?",
+	[PUT_HOLDER] =
+	    "INSERT OR IGNORE INTO holder (uid, user, queue, account,"
+	    " class, pool, gpu_type) VALUES (?,?,?,?,?,?,?)",
+	[FIND_HOLDER] =
+	    "SELECT id FROM holder WHERE uid = ? AND user = ? AND queue = ?"
+	    " AND account = ? AND class = ? AND pool = ? AND gpu_type = ?",
 	[PUT_ATTEMPT] =
-	    "INSERT OR REPLACE INTO attempt (user, queue, account, pool, class,"
-	    " gpu_type, job, attempt, array_id, array_task, uid, tasks, nodes,"
-	    " began_ms, ended_ms, ran_ms, state, reason, cause, evict,"
+	    "INSERT OR REPLACE INTO attempt (job, attempt, holder, tasks,"
+	    " nodes, ended_ms, held_ms, idle_ms, state, reason, cause, evict,"
 	    " evict_by, exit_code, signal, held_cpu_ms, held_mem_mib_s,"
 	    " held_gpu_ms, cpu_ms, peak_mem_kib, gpu_busy_ms, gpu_known_ms,"
-	    " gpu_mem_mib, gpu_mem_total_mib, cost, wait_ms, pieces)"
-	    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,"
-	    "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	    " gpu_mem_mib, gpu_mem_total_mib, wait_ms, pieces)"
+	    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,"
+	    "?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[COUNT_OLD] = "SELECT count(*) FROM job WHERE state >= 5"
 		      " AND end_time < ?",
 	/* Remember when the last purged attempt ended: sums of use are only
@@ -377,7 +380,7 @@ void store_close(struct store *store)
 		close(store->commits_fd);
 	blob_forget_new(store);
 	free(store->blob);
-	attempt_forget_names(store);
+	attempt_forget_holder(store);
 	audit_forget_new(store);
 	free(store->audit);
 	steps_forget_new(store);

@@ -285,17 +285,22 @@ void ledger_total(const struct job *job, int64_t now_ms, struct ledger_sum *ret)
 		add(ret, l, now_ms - l->booked_ms);
 }
 
-/* Returns the cost of the pieces, in 3600000ths of a millionth of the currency:
- * prices are for an hour, and pieces are in milliseconds. */
+void ledger_piece_cost(const struct ledger_piece *piece, __int128 *sum)
+{
+	*sum += (__int128)piece->of[RATE_COST] * (piece->mixed ? 1 : piece->ms);
+}
+
+int64_t ledger_cost_of(__int128 sum)
+{
+	return (int64_t)(sum / HOUR_MS);
+}
+
 static __int128 pieces_cost(const struct ledger *l)
 {
 	__int128 cost = 0;
 
-	for (size_t i = 0; i < l->npieces; i++) {
-		const struct ledger_piece *p = &l->piece[i];
-
-		cost += (__int128)p->of[RATE_COST] * (p->mixed ? 1 : p->ms);
-	}
+	for (size_t i = 0; i < l->npieces; i++)
+		ledger_piece_cost(&l->piece[i], &cost);
 	return cost;
 }
 
@@ -309,7 +314,7 @@ int64_t ledger_cost(const struct job *job, int64_t now_ms)
 	cost = pieces_cost(l);
 	if (now_ms > l->piece_ms)
 		cost += (__int128)l->rate[RATE_COST] * (now_ms - l->piece_ms);
-	return l->cost_before + (int64_t)(cost / HOUR_MS);
+	return l->cost_before + ledger_cost_of(cost);
 }
 
 const char *ledger_pool(const struct job *job)
@@ -332,6 +337,79 @@ int64_t ledger_longest(const struct job *job, int64_t now_ms)
 	ledger_total(job, now_ms, &sum);
 	now = l->began_ms ? sum.ran_ms - l->before.ran_ms : 0;
 	return now > l->longest_ms ? now : l->longest_ms;
+}
+
+/* --- packed pieces ----------------------------------------------------- */
+
+/* The first number of a packed piece: its length, the number of rates that
+ * follow, less one, and whether it is mixed. */
+enum { MIXED_BIT = 1, COUNT_SHIFT = 1, MS_SHIFT = 3 };
+_Static_assert(RATES <= 1 << (MS_SHIFT - COUNT_SHIFT), "rates do not fit");
+
+static void pack_number(struct buf *out, uint64_t n)
+{
+	for (; n > 0x7f; n >>= 7)
+		buf_addc(out, (char)(0x80 | (n & 0x7f)));
+	buf_addc(out, (char)n);
+}
+
+/* Read a number of at most 63 bits. */
+static bool unpack_number(const unsigned char **data, size_t *left,
+                          int64_t *ret)
+{
+	uint64_t n = 0;
+
+	for (int shift = 0; shift < 63 && *left; shift += 7) {
+		unsigned char byte = *(*data)++;
+
+		--*left;
+		n |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte & 0x80)
+			continue;
+		*ret = (int64_t)n;
+		return true;
+	}
+	return false;
+}
+
+/* Returns how many rates to write: zeros at the end are left out. */
+static int rates_of(const struct ledger_piece *piece)
+{
+	int n = RATES;
+
+	while (n > 1 && !piece->of[n - 1])
+		n--;
+	return n;
+}
+
+void ledger_piece_pack(const struct ledger_piece *piece, struct buf *out)
+{
+	int n = rates_of(piece);
+
+	pack_number(out, (uint64_t)piece->ms << MS_SHIFT |
+	                     (uint64_t)(n - 1) << COUNT_SHIFT |
+	                     (piece->mixed ? MIXED_BIT : 0));
+	for (int i = 0; i < n; i++)
+		pack_number(out, (uint64_t)piece->of[i]);
+}
+
+bool ledger_piece_unpack(const unsigned char **data, size_t *left,
+                         struct ledger_piece *ret)
+{
+	int64_t head;
+	int n;
+
+	*ret = (struct ledger_piece){ 0 };
+	if (!unpack_number(data, left, &head) || head >> MS_SHIFT == 0)
+		return false;
+	ret->ms = head >> MS_SHIFT;
+	ret->mixed = head & MIXED_BIT;
+	n = 1 +
+	    (int)(head >> COUNT_SHIFT & ((1 << (MS_SHIFT - COUNT_SHIFT)) - 1));
+	for (int i = 0; i < n; i++)
+		if (!unpack_number(data, left, &ret->of[i]))
+			return false;
+	return true;
 }
 
 /* --- the end of an attempt --------------------------------------------- */
@@ -369,10 +447,8 @@ static void put_parts(const struct ledger *l, struct attempt_row *row)
 /* Write a piece as ledger_piece_parse() reads it. */
 static void format_piece(const struct ledger_piece *piece, struct buf *out)
 {
-	int n = RATES;
+	int n = rates_of(piece);
 
-	while (n > 1 && !piece->of[n - 1])
-		n--;
 	buf_i64(out, piece->ms);
 	for (int i = 0; i < n; i++) {
 		buf_addc(out, i ? ',' : piece->mixed ? '=' : '*');
@@ -382,16 +458,9 @@ static void format_piece(const struct ledger_piece *piece, struct buf *out)
 
 static void put_pieces(const struct ledger *l, struct attempt_row *row)
 {
-	struct buf text = { 0 };
-
-	buf_puts(&text, "");
-	for (size_t i = 0; i < l->npieces; i++) {
-		if (i)
-			buf_addc(&text, ';');
-		format_piece(&l->piece[i], &text);
-	}
-	row->pieces = buf_take(&text);
-	row->cost = (int64_t)(pieces_cost(l) / HOUR_MS);
+	for (size_t i = 0; i < l->npieces; i++)
+		ledger_piece_pack(&l->piece[i], &row->pieces);
+	row->cost = ledger_cost_of(pieces_cost(l));
 }
 
 static struct attempt_row *put_row(struct state *state, const struct job *job,
@@ -405,8 +474,6 @@ static struct attempt_row *put_row(struct state *state, const struct job *job,
 	row = &u->attempt[u->nattempts++];
 	*row = (struct attempt_row){
 		.job = job->id,
-		.array = job->array,
-		.array_task = job->task,
 		.attempt = job->attempt,
 		.evict_by = job->runs->evict_by,
 		.uid = job->uid,
@@ -477,7 +544,7 @@ void attempt_row_fini(struct attempt_row *row)
 	free(row->class);
 	free(row->nodes);
 	free(row->gpu_type);
-	free(row->pieces);
+	buf_free(&row->pieces);
 }
 
 /* --- ledgers and pieces as text ---------------------------------------- */

@@ -77,12 +77,12 @@ struct ledger {
 
 /* A row about an attempt that has ended, for the store; owns its strings. */
 struct attempt_row {
-	uint64_t job, array, evict_by;
-	uint32_t array_task, attempt, uid, user, tasks;
+	uint64_t job, evict_by;
+	uint32_t attempt, uid, user, tasks;
 	/* each may be NULL */
 	char *queue, *account, *class, *pool, *nodes, *gpu_type;
-	char *pieces; /* the pieces as text, see ledger_piece_parse() */
-	int64_t cost; /* millionths of the currency */
+	struct buf pieces; /* the pieces, packed by ledger_piece_pack() */
+	int64_t cost; /* millionths of the currency, follows from the pieces */
 	/* wait before the attempt; SPEC_UNSET: not the job's first one */
 	int64_t wait_ms;
 	int64_t began_ms, ended_ms;
@@ -154,6 +154,23 @@ void ledger_join(struct state *state, struct job *job);
  * end, or if the piece is not valid, returns false and does not move *text.
  */
 bool ledger_piece_parse(const char **text, struct ledger_piece *ret);
+
+/* Append a piece in 5 to 15 bytes, usually: a number with its length, kind and
+ * count of rates, then the rates; each number has 7 bits in a byte, the lowest
+ * first, and the highest bit says that more bytes follow. */
+void ledger_piece_pack(const struct ledger_piece *piece, struct buf *out);
+
+/* Read a packed piece, and move *data and *left behind it. Returns false at the
+ * end, or if the piece is not valid. */
+bool ledger_piece_unpack(const unsigned char **data, size_t *left,
+                         struct ledger_piece *ret);
+
+/* Add the cost of a piece to *sum, in 3600000ths of a millionth of the
+ * currency: prices are for an hour, and pieces are in milliseconds. */
+void ledger_piece_cost(const struct ledger_piece *piece, __int128 *sum);
+
+/* Returns such a sum in millionths of the currency. */
+int64_t ledger_cost_of(__int128 sum);
 
 /* Write a ledger as text for the store: numbers; after '|' the pieces; after
  * '@' the GPU use of earlier attempts; after '$' their cost and the pool of the

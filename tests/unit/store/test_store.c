@@ -1224,10 +1224,11 @@ static const char *rows(struct disk *d, const char *query)
 	return d->text.data;
 }
 
-#define ATTEMPTS                                                              \
-	"SELECT job, attempt, began_ms, ended_ms, ran_ms, a.state, cause,"    \
-	" exit_code, held_cpu_ms, held_mem_mib_s, held_gpu_ms, q.text, nodes" \
-	" FROM attempt a JOIN name q ON q.id = queue ORDER BY job, attempt"
+#define ATTEMPTS                                                    \
+	"SELECT job, attempt, ended_ms - held_ms, ended_ms,"        \
+	" held_ms - idle_ms, state, cause, exit_code, held_cpu_ms," \
+	" held_mem_mib_s, held_gpu_ms, queue, nodes"                \
+	" FROM attempt JOIN holder h ON h.id = holder ORDER BY job, attempt"
 
 /* Add an array of many tasks, all of which have ended. */
 static void add_history(struct disk *d)
@@ -1753,6 +1754,45 @@ START_TEST(a_ledger_with_a_bad_end_is_refused)
 }
 END_TEST
 
+/* Pieces of an attempt are read as they were packed; none is read from a part
+ * of one, or from a number of 64 bits. */
+START_TEST(pieces_are_packed)
+{
+	static const struct ledger_piece pieces[] = {
+		{ 1, false, { 0 } },
+		{ 5034, false, { 1000, 100 } },
+		{ 128, true, { 0, 0, 0, 127 } },
+		{ INT64_MAX >> 3, true, { INT64_MAX, 1, INT64_MAX, 128 } },
+	};
+	unsigned char wide[11];
+
+	for (size_t i = 0; i < ARRAY_SIZE(pieces); i++) {
+		struct buf packed = { 0 };
+		struct ledger_piece is;
+
+		ledger_piece_pack(&pieces[i], &packed);
+		for (size_t n = 0; n <= packed.len; n++) {
+			const unsigned char *at = (void *)packed.data;
+			size_t left = n;
+
+			ck_assert_int_eq(ledger_piece_unpack(&at, &left, &is),
+			                 n == packed.len);
+		}
+		ck_assert_mem_eq(&is, &pieces[i], sizeof(is));
+		buf_free(&packed);
+	}
+	memset(wide, 0xff, sizeof(wide));
+	for (int i = 0; i < 2; i++) {
+		const unsigned char *at = wide;
+		size_t left = sizeof(wide);
+		struct ledger_piece is;
+
+		ck_assert(!ledger_piece_unpack(&at, &left, &is));
+		wide[9] = 1;
+	}
+}
+END_TEST
+
 static void put_attempt(const struct past_attempt *past, void *arg)
 {
 	buf_printf(arg, "%llu.%lld %s %s %lld %lld\n",
@@ -1775,12 +1815,10 @@ static int list_attempts(struct disk *d, const struct history_query *q)
 START_TEST(attempts_are_listed)
 {
 	static const char *const wrong[] = { "state = 99", "state = -1",
-		                             "reason = 255", "user = NULL",
-		                             "queue = 4711" };
+		                             "reason = 255", "holder = NULL",
+		                             "holder = 4711" };
 	static const char right[] =
-	    "UPDATE attempt SET state = 5, reason = 0,"
-	    " user = (SELECT id FROM name WHERE text = 'ada'),"
-	    " queue = (SELECT id FROM name WHERE text = 'batch')";
+	    "UPDATE attempt SET state = 5, reason = 0, holder = 1";
 	struct history_query q = { .since = NO_TIME,
 		                   .until = NO_TIME,
 		                   .task = NO_TASK,
@@ -1864,8 +1902,9 @@ START_TEST(a_suspended_job_that_is_stopped_holds_cpus)
 	PLAY(&d, "submit cpus-per-task=2", "run", "+10", "suspend", "+7",
 	     "cancel", "+5", "end 1 0");
 	save(&d);
-	ck_assert_str_eq(rows(&d, "SELECT ran_ms, held_cpu_ms FROM attempt"),
-	                 "10000 30000\n");
+	ck_assert_str_eq(
+	    rows(&d, "SELECT held_ms - idle_ms, held_cpu_ms FROM attempt"),
+	    "10000 30000\n");
 	disk_fini(&d);
 }
 END_TEST
@@ -1886,7 +1925,7 @@ START_TEST(short_jobs_are_not_noise)
 		world_end(&d.w, (uint64_t)i, 0);
 		save(&d);
 	}
-	ck_assert_str_eq(rows(&d, "SELECT count(*), sum(ran_ms),"
+	ck_assert_str_eq(rows(&d, "SELECT count(*), sum(held_ms - idle_ms),"
 	                          " sum(held_cpu_ms) FROM attempt"),
 	                 "10 3000 3000\n");
 	disk_fini(&d);
@@ -2183,12 +2222,18 @@ START_TEST(old_schemas_are_read)
 	ck_assert_uint_eq(state_next_id(d.w.state), 10);
 	/* Ended jobs of old schemas have one attempt each. */
 	ck_assert_str_eq(
-	    rows(&d, "SELECT job, attempt, began_ms, ended_ms, ran_ms, state,"
-	             " nullif(held_cpu_ms, 10000), text FROM attempt"
-	             " JOIN name ON id = user"),
+	    rows(&d, "SELECT job, attempt, ended_ms - held_ms, ended_ms,"
+	             " held_ms - idle_ms, state, nullif(held_cpu_ms, 10000),"
+	             " user FROM attempt JOIN holder h ON h.id = holder"),
 	    "1 1 1000000 1010000 10000 6 - ada\n"
 	    "4 1 1020000 1030000 10000 5 - ada\n"
 	    "5 1 1020000 1030000 10000 6 - ada\n");
+	if (_i >= 17) /* pieces are packed, and the cost follows from them */
+		ck_assert_str_eq(
+		    rows(&d, "SELECT hex(pieces), account, pool, class"
+		             " FROM attempt JOIN holder h ON h.id = holder"
+		             " WHERE pieces IS NOT NULL"),
+		    "86FA01E807640080DDDB0183F702A84628 team here \n");
 	if (_i >= 10) /* rollups count from their last booking on */
 		ck_assert_ptr_nonnull(strstr(
 		    all_jobs(&d), ",1500,0,1000,300,0,1,1,1,0,1025000,0,0|"
@@ -2344,6 +2389,7 @@ SUITE(store)
 	tcase_add_test(tc, each_attempt_has_a_row);
 	tcase_add_test(tc, the_use_of_gpus_is_kept);
 	tcase_add_test(tc, a_ledger_with_a_bad_end_is_refused);
+	tcase_add_test(tc, pieces_are_packed);
 	tcase_add_test(tc, an_elastic_job_held_what_it_had);
 	tcase_add_test(tc, a_suspended_job_that_is_stopped_holds_cpus);
 	tcase_add_test(tc, short_jobs_are_not_noise);
@@ -2356,6 +2402,6 @@ SUITE(store)
 	tcase_add_test(tc, attempts_are_listed);
 	tcase_add_test(tc, what_is_old_is_forgotten);
 	tcase_add_test(tc, a_blob_is_not_forgotten_while_it_is_lent);
-	tcase_add_loop_test(tc, old_schemas_are_read, 1, 17);
+	tcase_add_loop_test(tc, old_schemas_are_read, 1, 18);
 	tcase_add_test(tc, steps_of_an_attempt_go_with_their_job);
 }

@@ -443,7 +443,7 @@ static int index_of(const char *text, const char *const *names)
 	return i;
 }
 
-enum { ROLLUPS, ATTEMPTS, QUERIES };
+enum { ROLLUPS, QUERIES };
 
 static const char *const texts[QUERIES] = {
 	[ROLLUPS] =
@@ -451,9 +451,6 @@ static const char *const texts[QUERIES] = {
 	    " sum(held_gpu), sum(cost) * 3600000 + sum(cost_rest)"
 	    " FROM rollup JOIN rollup_key ON id = key WHERE user <> ''"
 	    " GROUP BY level, start, user, queue",
-	[ATTEMPTS] = "SELECT job, sum(held_cpu_ms), sum(held_mem_mib_s),"
-		     " sum(held_gpu_ms), sum(cost), count(*) FROM attempt"
-		     " GROUP BY job",
 };
 
 static void compare_rollups(struct history *h, struct db *db)
@@ -490,32 +487,41 @@ static void compare_rollups(struct history *h, struct db *db)
 			ck_assert_int_eq(left[level][i], 0);
 }
 
+static void add_attempt(const struct past_attempt *past, void *arg)
+{
+	int64_t(*sum)[AMOUNTS] = arg;
+
+	for (int r = 0; r < RES_N; r++)
+		sum[past->job][CPU + r] += past->held[r];
+	sum[past->job][COST] += past->cost;
+}
+
 /* Compare attempts of jobs that have ended. Each span that is added to an
  * attempt is rounded down to a millisecond of a CPU or GPU, each attempt's cost
  * to a millionth; that much may be lacking. */
-static void compare_attempts(struct history *h, struct db *db)
+static void compare_attempts(struct history *h)
 {
 	static const int64_t unit[AMOUNTS] = { 1000, 1000, 1000, HOUR_MS };
-	struct stmt row = db_use(db, ATTEMPTS);
+	const struct history_query all = { .since = NO_TIME,
+		                           .until = NO_TIME,
+		                           .task = NO_TASK,
+		                           .after = NO_TIME,
+		                           .limit = JOBS * STEPS };
+	const int64_t most = STEPS * (int64_t)3;
+	int64_t sum[JOBS][AMOUNTS] = { { 0 } };
 
-	while (db_step(db, &row, &h->err) > 0) {
-		int64_t id = db_col_i64(&row, 0, 0);
-		int64_t most = STEPS * (int64_t)3;
-
+	ck_assert_int_eq(store_attempts(store_path(h->store), &all, add_attempt,
+	                                sum, &h->err),
+	                 0);
+	for (int id = 0; id < JOBS; id++)
 		for (int i = 0; i < AMOUNTS; i++) {
-			int64_t is = db_col_i64(&row, 1 + i, -1);
 			int64_t want = h->model->of_job[id][i] / unit[i];
 
-			ck_assert_msg(is <= want && is >= want - most,
-			              "job %lld: amount %d is %lld, not %lld",
-			              (long long)id, i, (long long)is,
-			              (long long)want);
-			h->model->of_job[id][i] = 0;
+			ck_assert_msg(
+			    sum[id][i] <= want && sum[id][i] >= want - most,
+			    "job %d: amount %d is %lld, not %lld", id, i,
+			    (long long)sum[id][i], (long long)want);
 		}
-	}
-	for (int id = 0; id < JOBS; id++)
-		for (int i = 0; i < AMOUNTS; i++)
-			ck_assert_int_eq(h->model->of_job[id][i], 0);
 }
 
 static void say_wrong(const char *text, void *arg)
@@ -555,7 +561,7 @@ static void compare(struct history *h, bool ended)
 	    0);
 	compare_rollups(h, &db);
 	if (ended)
-		compare_attempts(h, &db);
+		compare_attempts(h);
 	db_close(&db);
 	check_all(h);
 }
