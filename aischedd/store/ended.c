@@ -12,6 +12,7 @@ enum {
 	/* store_purge() removes up to `limit` jobs, and up to this many times
 	 * `limit` audit rows */
 	AUDIT_PURGED = 10,
+	BLOBS_SWEPT = 20000, /* blobs that ended_sweep_blobs() looks at */
 	TASKS_AT_ONCE = 5000 /* tasks of an array that one query reads */
 };
 
@@ -282,8 +283,31 @@ static int purge_blobs(struct store *store, const struct old_blobs *blobs,
 
 void ended_sweep_blobs(struct store *store)
 {
-	struct stmt s = db_use(&store->db, SWEEP_BLOBS);
+	/* the key in table meta of the last blob that a start looked at */
+	static const char key[] = "swept";
+	struct stmt s = db_use(&store->db, GET_META);
+	int64_t from = 0, to, n;
 
+	db_text(&s, 1, key);
+	if (db_step(&store->db, &s, NULL) > 0)
+		from = db_col_i64(&s, 0, 0);
+	sqlite3_reset(s.s);
+	s = db_use(&store->db, SWEEP_END);
+	db_i64(&s, 1, from);
+	db_i64(&s, 2, BLOBS_SWEPT);
+	if (db_step(&store->db, &s, NULL) < 1)
+		return;
+	to = db_col_i64(&s, 0, from);
+	n = db_col_i64(&s, 1, 0);
+	sqlite3_reset(s.s);
+	s = db_use(&store->db, SWEEP_BLOBS);
+	db_i64(&s, 1, from);
+	db_i64(&s, 2, to);
+	if (db_run(&store->db, &s, NULL) < 0)
+		return;
+	s = db_use(&store->db, PUT_META);
+	db_text(&s, 1, key);
+	db_i64(&s, 2, n < BLOBS_SWEPT ? 0 : to);
 	db_run(&store->db, &s, NULL);
 }
 

@@ -91,6 +91,7 @@ enum sql {
 	PURGE_JOBS,
 	OLD_BLOBS,
 	PURGE_BLOB,
+	SWEEP_END,
 	SWEEP_BLOBS,
 	NSQL
 };
@@ -158,6 +159,7 @@ struct store {
 	struct new_token *token;
 	size_t ntokens, token_cap;
 	struct attempt_holder holder; /* that of the attempt written last */
+	bool opened;                  /* the database says that it is open */
 	bool outbox_known;            /* `letters` is the present count */
 	bool outbox_news;      /* letters were added since outbox_has_news() */
 	int64_t letters;       /* number of letters in the outbox */
@@ -166,9 +168,10 @@ struct store {
 	struct checkpoints *checkpoints;
 };
 
-/* ended.c: delete the blobs that nothing names. Purges delete those of the jobs
- * that they remove; others may be left, as those of deleted cron entries. If
- * the disk is full, they stay until the next start. */
+/* ended.c: delete blobs that nothing names. Purges delete those of the jobs
+ * that they remove; others may be left, as those of deleted cron entries. Looks
+ * at a bounded number of blobs, from where the last call ended. If the disk is
+ * full, they stay until a later start. */
 void ended_sweep_blobs(struct store *store);
 
 /* attempt.c: write an ended attempt, and add what it held to the totals of its

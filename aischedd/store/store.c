@@ -10,6 +10,7 @@
 
 #include "aischedd/state/cluster/rollup.h"
 #include "aischedd/store/blob.h"
+#include "aischedd/store/damage.h"
 #include "aischedd/store/ended.h"
 #include "aischedd/store/loss.h"
 #include "aischedd/store/migrate.h"
@@ -230,8 +231,11 @@ static const char *const fixed_sql[NSQL] = {
 	    " AND end_time < ? ORDER BY end_time, id LIMIT ?)"
 	    " SELECT script FROM old UNION SELECT env FROM old"
 	    " EXCEPT SELECT * FROM (" BLOBS_OF_CRON ")",
-	[SWEEP_BLOBS] = "DELETE FROM blob WHERE " NO_JOB_USES(
-	    "blob.id") " AND id NOT IN (" BLOBS_OF_CRON ")",
+	[SWEEP_END] = "SELECT max(id), count(*) FROM (SELECT id FROM blob"
+		      " WHERE id > ? ORDER BY id LIMIT ?)",
+	[SWEEP_BLOBS] =
+	    "DELETE FROM blob WHERE id > ? AND id <= ?"
+	    " AND " NO_JOB_USES("blob.id") " AND id NOT IN (" BLOBS_OF_CRON ")",
 	[PURGE_BLOB] = "DELETE FROM blob WHERE id = ?1 AND " NO_JOB_USES("?1"),
 };
 
@@ -310,6 +314,50 @@ static int load_id(struct store *store, struct err *err)
 	return store->id ? 0 : -1;
 }
 
+static int64_t size_of(const char *path, const char *suffix)
+{
+	char *name = xasprintf("%s%s", path, suffix);
+	struct stat st;
+	int64_t size = stat(name, &st) == 0 ? (int64_t)st.st_size : 0;
+
+	free(name);
+	return size;
+}
+
+/* The key in table meta of where the database is open; "" once it is closed. */
+static const char opened_key[] = "opened";
+
+static int put_opened(struct store *store, const char *boot, struct err *err)
+{
+	struct stmt s = db_use(&store->db, PUT_META);
+
+	db_text(&s, 1, opened_key);
+	db_text(&s, 2, boot);
+	return db_run(&store->db, &s, err);
+}
+
+/* Look for damage if there may be some, and note that the database is open. */
+static int check_damage(struct store *store, struct err *err)
+{
+	struct stmt s = db_use(&store->db, GET_META);
+	const char *opened = NULL;
+	char boot[BOOT_ID];
+	bool possible;
+
+	damage_boot(boot);
+	db_text(&s, 1, opened_key);
+	if (db_step(&store->db, &s, NULL) > 0)
+		opened = db_col_text(&s, 0);
+	possible = damage_is_possible(size_of(store->path, ""), opened, boot);
+	sqlite3_reset(s.s);
+	if (possible && check(&store->db, err) < 0)
+		return -1;
+	if (put_opened(store, boot, err) < 0)
+		return -1;
+	store->opened = true;
+	return 0;
+}
+
 static int prepare(struct store *store, struct err *err)
 {
 	static const char *const pragmas =
@@ -319,7 +367,7 @@ static int prepare(struct store *store, struct err *err)
 
 	if (store_migrate(&store->db, err) < 0 ||
 	    db_exec(&store->db, pragmas, err) < 0 ||
-	    check(&store->db, err) < 0 || check_fields(store, err) < 0 ||
+	    check_damage(store, err) < 0 || check_fields(store, err) < 0 ||
 	    load_id(store, err) < 0 || store_load_archive(store, err) < 0)
 		return -1;
 	return db_get_i64(&store->db,
@@ -374,6 +422,8 @@ void store_close(struct store *store)
 	if (!store)
 		return;
 	checkpoints_stop(store->checkpoints);
+	if (store->opened)
+		put_opened(store, "", NULL);
 	if (store->db.sql)
 		db_close(&store->db);
 	if (store->commits_fd >= 0)
@@ -401,16 +451,6 @@ const char *store_id(const struct store *store)
 const char *store_path(const struct store *store)
 {
 	return store->path;
-}
-
-static int64_t size_of(const char *path, const char *suffix)
-{
-	char *name = xasprintf("%s%s", path, suffix);
-	struct stat st;
-	int64_t size = stat(name, &st) == 0 ? (int64_t)st.st_size : 0;
-
-	free(name);
-	return size;
 }
 
 void store_stats(const struct store *store, struct store_stats *ret)

@@ -21,6 +21,7 @@
 #include "aischedd/state/cluster/ledger.h"
 #include "aischedd/store/audit.h"
 #include "aischedd/store/blob.h"
+#include "aischedd/store/damage.h"
 #include "aischedd/store/ended.h"
 #include "aischedd/store/report.h"
 #include "aischedd/store/rollup_check.h"
@@ -1754,6 +1755,57 @@ START_TEST(a_ledger_with_a_bad_end_is_refused)
 }
 END_TEST
 
+/* A large database is checked if the computer stopped while it was open. */
+START_TEST(large_databases_are_checked_after_a_crash)
+{
+	const int64_t large = INT64_C(1) << 30;
+	char boot[BOOT_ID];
+	struct disk d;
+	char *want;
+
+	ck_assert(damage_is_possible(4096, "", "a"));
+	ck_assert(damage_is_possible(large, NULL, "a"));
+	ck_assert(!damage_is_possible(large, "", "a"));
+	ck_assert(!damage_is_possible(large, "a", "a"));
+	ck_assert(damage_is_possible(large, "b", "a"));
+	ck_assert(damage_is_possible(large, "?", "?"));
+	damage_boot(boot);
+	disk_init(&d);
+	want = xasprintf("%s\n", boot);
+	ck_assert_str_eq(
+	    rows(&d, "SELECT value FROM meta WHERE key = 'opened'"), want);
+	free(want);
+	disk_stop(&d);
+	sql(&d, "INSERT INTO queue (name) SELECT 'closed' FROM meta"
+	        " WHERE key = 'opened' AND value = ''");
+	disk_start(&d, NULL);
+	ck_assert_str_eq(rows(&d, "SELECT name FROM queue"), "closed\n");
+	disk_fini(&d);
+}
+END_TEST
+
+/* A start looks at 20,000 blobs at most, the next one goes on from there. */
+START_TEST(blobs_without_use_go_by_and_by)
+{
+	static const char count[] = "SELECT count(*) FROM blob";
+	struct disk d;
+
+	disk_init(&d);
+	ck_assert_int_eq(
+	    try_sql(&d,
+	            "INSERT INTO blob (id, hash) WITH RECURSIVE n(i) AS"
+	            " (SELECT 1 UNION ALL SELECT i + 1 FROM n"
+	            " WHERE i < 20010) SELECT i, i FROM n",
+	            NULL, NULL),
+	    0);
+	again(&d, NULL);
+	ck_assert_str_eq(rows(&d, count), "10\n");
+	again(&d, NULL);
+	ck_assert_str_eq(rows(&d, count), "0\n");
+	disk_fini(&d);
+}
+END_TEST
+
 /* Pieces of an attempt are read as they were packed; none is read from a part
  * of one, or from a number of 64 bits. */
 START_TEST(pieces_are_packed)
@@ -2366,6 +2418,7 @@ SUITE(store)
 	tcase_add_test(tc, no_value_ends_it);
 	tcase_add_loop_test(tc, foreign_databases, 0, ARRAY_SIZE(foreign));
 	tcase_add_test(tc, damaged_databases);
+	tcase_add_test(tc, large_databases_are_checked_after_a_crash);
 	tcase_add_test(tc, a_log_that_is_gone_is_noticed);
 	tcase_add_test(tc, a_database_that_is_gone_is_noticed);
 	tcase_add_test(tc, no_folder);
@@ -2389,6 +2442,7 @@ SUITE(store)
 	tcase_add_test(tc, each_attempt_has_a_row);
 	tcase_add_test(tc, the_use_of_gpus_is_kept);
 	tcase_add_test(tc, a_ledger_with_a_bad_end_is_refused);
+	tcase_add_test(tc, blobs_without_use_go_by_and_by);
 	tcase_add_test(tc, pieces_are_packed);
 	tcase_add_test(tc, an_elastic_job_held_what_it_had);
 	tcase_add_test(tc, a_suspended_job_that_is_stopped_holds_cpus);
