@@ -282,13 +282,18 @@ static int load_job(struct state *state, const struct stmt *s, struct err *err)
 }
 
 /* Fail if a job's state is null or out of range: queries select jobs by state,
- * and would never return such a row. */
+ * and would never return such a row. This reads all jobs, so that of a large
+ * database they are read only if it may be damaged. */
 static int find_lost_rows(struct store *store, struct err *err)
 {
-	struct stmt s = db_use(&store->db, LOST_JOBS);
-	int more = db_step(&store->db, &s, err);
+	struct stmt s;
 	int64_t state;
+	int more;
 
+	if (!store->suspect)
+		return 0;
+	s = db_use(&store->db, LOST_JOBS);
+	more = db_step(&store->db, &s, err);
 	if (more > 0) {
 		db_int(&s, 1, 0, JOB_NSTATES - 1, &state, err);
 		err_wrap(err, "job %lld",

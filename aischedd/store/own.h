@@ -160,7 +160,8 @@ struct store {
 	size_t ntokens, token_cap;
 	struct attempt_holder holder; /* that of the attempt written last */
 	bool opened;                  /* the database says that it is open */
-	bool outbox_known;            /* `letters` is the present count */
+	bool suspect;          /* the database may be damaged, see damage.h */
+	bool outbox_known;     /* `letters` is the present count */
 	bool outbox_news;      /* letters were added since outbox_has_news() */
 	int64_t letters;       /* number of letters in the outbox */
 	uint64_t letters_lost; /* letters dropped because the outbox was full */

@@ -342,15 +342,15 @@ static int check_damage(struct store *store, struct err *err)
 	struct stmt s = db_use(&store->db, GET_META);
 	const char *opened = NULL;
 	char boot[BOOT_ID];
-	bool possible;
 
 	damage_boot(boot);
 	db_text(&s, 1, opened_key);
 	if (db_step(&store->db, &s, NULL) > 0)
 		opened = db_col_text(&s, 0);
-	possible = damage_is_possible(size_of(store->path, ""), opened, boot);
+	store->suspect =
+	    damage_is_possible(size_of(store->path, ""), opened, boot);
 	sqlite3_reset(s.s);
-	if (possible && check(&store->db, err) < 0)
+	if (store->suspect && check(&store->db, err) < 0)
 		return -1;
 	if (put_opened(store, boot, err) < 0)
 		return -1;
