@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "libcommon/parse.h"
 
@@ -25,11 +26,12 @@ void step_request_pack(const struct step_request *req, char *const *argv,
 	while (argv[argc])
 		argc++;
 	obj = json_pack(
-	    "{s:I s:I s:I s:I s:I s:I s:I s:I s:[I I I] s:I}", "tasks",
+	    "{s:I s:I s:I s:I s:I s:I s:I s:I s:I s:I s:[I I I] s:I}", "tasks",
 	    (json_int_t)req->tasks, "flags", (json_int_t)req->flags, "cpus",
 	    (json_int_t)req->cpus, "mem", (json_int_t)req->mem_mib, "gpus",
 	    (json_int_t)req->gpus, "limit", (json_int_t)req->limit_s, "umask",
-	    (json_int_t)req->umask, "rank", (json_int_t)req->rank, "task",
+	    (json_int_t)req->umask, "rank", (json_int_t)req->rank, "rows",
+	    (json_int_t)req->rows, "columns", (json_int_t)req->columns, "task",
 	    (json_int_t)req->task[0], (json_int_t)req->task[1],
 	    (json_int_t)req->task[2], "argc", argc);
 	text = json_dumps(obj, JSON_COMPACT);
@@ -77,6 +79,8 @@ static bool is_valid(const struct step_request *r)
 	       in_range(r->limit_s, 0, MAX_SECONDS) &&
 	       in_range(r->umask, 0, 0777) &&
 	       in_range(r->rank, 0, UINT32_MAX) &&
+	       in_range(r->rows, 0, UINT16_MAX) &&
+	       in_range(r->columns, 0, UINT16_MAX) &&
 	       in_range(r->argc, 1, STEP_REQUEST_MAX) &&
 	       !((r->flags & STEP_PTY) && r->tasks > 1);
 }
@@ -84,12 +88,14 @@ static bool is_valid(const struct step_request *r)
 static int numbers(const char *text, struct step_request *ret)
 {
 	json_t *obj = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-	json_int_t n[11], rank = 0;
+	json_int_t n[11], rank = 0, rows = 0, columns = 0;
 	int rc = json_unpack_ex(
-	    obj, NULL, 0, "{s:I s:I s:I s:I s:I s:I s:I s?I s:[I I I] s:I}",
+	    obj, NULL, 0,
+	    "{s:I s:I s:I s:I s:I s:I s:I s?I s?I s?I "
+	    "s:[I I I] s:I}",
 	    "tasks", &n[0], "flags", &n[1], "cpus", &n[2], "mem", &n[3], "gpus",
-	    &n[4], "limit", &n[5], "umask", &n[6], "rank", &rank, "task", &n[7],
-	    &n[8], &n[9], "argc", &n[10]);
+	    &n[4], "limit", &n[5], "umask", &n[6], "rank", &rank, "rows", &rows,
+	    "columns", &columns, "task", &n[7], &n[8], &n[9], "argc", &n[10]);
 
 	json_decref(obj);
 	if (rc < 0)
@@ -102,6 +108,8 @@ static int numbers(const char *text, struct step_request *ret)
 		                      .limit_s = n[5],
 		                      .umask = n[6],
 		                      .rank = rank,
+		                      .rows = rows,
+		                      .columns = columns,
 		                      .task = { n[7], n[8], n[9] },
 		                      .argc = n[10] };
 	return is_valid(ret) ? 0 : -1;
@@ -127,6 +135,15 @@ int step_request_parse(const char *data, size_t len, struct step_request *ret,
 	ret->texts = at;
 	ret->texts_len = (size_t)(end - at);
 	return 0;
+}
+
+void step_size_terminal(const struct step_request *req, int fd)
+{
+	struct winsize size = { .ws_row = (unsigned short)req->rows,
+		                .ws_col = (unsigned short)req->columns };
+
+	if (req->rows && req->columns)
+		ioctl(fd, TIOCSWINSZ, &size);
 }
 
 void step_file_expand(const char *pattern, uint64_t job, uint32_t step,

@@ -91,6 +91,7 @@ struct step_request {
 	int64_t rank;    /* with STEP_AS_TASK: the rank of that task */
 	int64_t task[3]; /* rank of the task that has stdin, stdout and stderr,
 	                    respectively, or STEP_ALL_TASKS */
+	int64_t rows, columns; /* of the client's terminal; 0: not known */
 	int64_t argc;
 	/* Texts, in this order. */
 	const char *name;     /* of the step, for people */
@@ -114,6 +115,10 @@ void step_request_pack(const struct step_request *req, char *const *argv,
  */
 int step_request_parse(const char *data, size_t len, struct step_request *ret,
                        struct err *err);
+
+/* Set the size of the task's terminal, whose master end is fd. Call it before
+ * the task starts, which may ask for the size at once. */
+void step_size_terminal(const struct step_request *req, int fd);
 
 /* Returns the text at *at and moves *at behind it; returns NULL if there is no
  * zero byte before end. */

@@ -136,13 +136,15 @@ static bool has_stream(const struct step_request *req, int i, int64_t rank)
 	return req->task[i] == STEP_ALL_TASKS || req->task[i] == rank;
 }
 
-static int make_pty(struct pod_task *t, int end[3], struct err *err)
+static int make_pty(const struct step_request *req, struct pod_task *t,
+                    int end[3], struct err *err)
 {
 	int fd = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
 
 	t->out = fd;
 	if (fd < 0 || grantpt(fd) < 0 || unlockpt(fd) < 0)
 		return err_sys(err, "cannot make a terminal");
+	step_size_terminal(req, fd);
 	end[0] = ioctl(fd, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (end[0] < 0)
 		return err_sys(err, "cannot open a terminal");
@@ -171,7 +173,7 @@ static int make_ends(const struct step_request *req, int64_t rank,
 	int *ours[] = { &t->in, &t->out, &t->err };
 
 	if (req->flags & STEP_PTY)
-		return make_pty(t, end, err);
+		return make_pty(req, t, end, err);
 	for (int i = 0; i < 3; i++)
 		if (req->flags & pipes[i] && has_stream(req, i, rank) &&
 		    make_pipe(ours[i], &end[i], i == 0, err) < 0)

@@ -411,6 +411,8 @@ static int ask(struct run *r, char *const *argv, struct err *err)
 		.gpus = s->gpus_per_task >= 0 ? s->gpus_per_task * s->tasks
 		                              : s->gpus,
 		.limit_s = s->limit_s,
+		.rows = r->pty.rows,
+		.columns = r->pty.columns,
 		.name = s->name ? s->name : srun_base_name(argv[0]),
 	};
 	struct buf text = { 0 };

@@ -208,6 +208,8 @@ static int ask(const struct running *r, const struct exec *e, char *const *argv,
 		         (r->copies[1] ? STEP_PIPE_ERR : 0),
 		.gpus = -1,
 		.rank = e->rank,
+		.rows = r->terminal.rows,
+		.columns = r->terminal.columns,
 		.name = slash ? slash + 1 : argv[0],
 	};
 	char *var = xasprintf("TERM=%s", term ? term : "dumb");

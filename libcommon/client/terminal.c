@@ -13,6 +13,10 @@ bool terminal_init(struct terminal *t)
 
 	*t = (struct terminal){ .fd = -1 };
 	t->used = ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0;
+	if (t->used) {
+		t->rows = size.ws_row;
+		t->columns = size.ws_col;
+	}
 	return t->used;
 }
 

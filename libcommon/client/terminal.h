@@ -11,10 +11,13 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <termios.h>
 
 struct terminal {
 	bool used;
+	int64_t rows,
+	    columns; /* of our terminal, when terminal_init() looked */
 	int fd; /* master end of the task's terminal; -1: none yet, or closed */
 	bool input;
 	struct termios before;

@@ -83,6 +83,7 @@ static int make_pty(const struct shepherd *s, struct job_step *step,
 	step->give[step->ngive++] = master;
 	if (grantpt(master) < 0 || unlockpt(master) < 0)
 		return err_sys(err, "cannot make a terminal");
+	step_size_terminal(&step->req, master);
 	e->pty = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (e->pty < 0)
 		return err_sys(err, "cannot open a terminal");

@@ -15,6 +15,8 @@ static const struct step_request sample = {
 	.limit_s = 60,
 	.umask = 022,
 	.rank = 2,
+	.rows = 33,
+	.columns = 44,
 	.task = { 1, STEP_ALL_TASKS, STEP_ALL_TASKS },
 	.name = "name",
 	.job_name = "",
@@ -48,6 +50,8 @@ START_TEST(a_request_arrives_as_it_was)
 	ck_assert_int_eq(got.limit_s, 60);
 	ck_assert_int_eq(got.umask, 022);
 	ck_assert_int_eq(got.rank, 2);
+	ck_assert_int_eq(got.rows, 33);
+	ck_assert_int_eq(got.columns, 44);
 	ck_assert_int_eq(got.task[0], 1);
 	ck_assert_int_eq(got.argc, 3);
 	ck_assert_str_eq(got.name, "name");
@@ -100,6 +104,8 @@ static const struct {
 	BAD(flags, -1),
 	BAD(flags, 2 * STEP_AS_TASK),
 	BAD(rank, -1),
+	BAD(rows, -1),
+	BAD(columns, 65536),
 	BAD(cpus, -1),
 	BAD(mem_mib, -1),
 	BAD(gpus, 65),
