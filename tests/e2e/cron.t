@@ -184,8 +184,8 @@ aictl cron delete "$id"
 
 # --- runs that are delayed ----------------------------------------------------
 
-for i in 1 2 3 4 5 6; do
-	aisub -Q --cron '0 3 * * *' --cron-tz UTC --cron-jitter 1h --wrap true
+for name in a b c d e f; do
+	aisub -Q --cron '0 3 * * *' --cron-tz UTC --cron-jitter 1h -J $name --wrap true
 done
 aictl cron list --json | jq -r '.cron[].next_time % 86400 - 10800' >delays
 is "each entry is delayed by up to its jitter" \
