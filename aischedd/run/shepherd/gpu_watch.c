@@ -13,6 +13,7 @@
 
 #include "aischedd/run/shepherd/shepherd.h"
 #include "libcommon/clock.h"
+#include "libcommon/mem.h"
 
 enum {
 	/* A sample counts for at most two sampling periods plus this time. */
@@ -84,18 +85,9 @@ static int fork_sampler(struct gpu_watch *w, char *const *words)
 	return -1;
 }
 
-static char *join(struct arena *arena, const char *a, const char *b)
-{
-	size_t size = strlen(a) + strlen(b) + 1;
-	char *both = arena_alloc(arena, 1, size);
-
-	snprintf(both, size, "%s%s", a, b);
-	return both;
-}
-
 /* Returns the sampler's name of a GPU: its UUID or index, and what part of it
- * the job has. */
-static char *gpu_name(const struct shepherd *s, uint32_t i, struct arena *arena)
+ * the job has. The caller frees it. */
+static char *gpu_name(const struct shepherd *s, uint32_t i)
 {
 	const char *uuid = s->order.gpu_uuid[i];
 	char number[16], part[16] = "";
@@ -103,31 +95,30 @@ static char *gpu_name(const struct shepherd *s, uint32_t i, struct arena *arena)
 	snprintf(number, sizeof(number), "%u", s->order.gpu_index[i]);
 	if (s->gpu.milli[i] < 1000)
 		snprintf(part, sizeof(part), "/%u", s->gpu.milli[i]);
-	return join(arena, uuid ? uuid : number, part);
+	return xasprintf("%s%s", uuid ? uuid : number, part);
 }
 
 static void start_sampler(struct shepherd *s)
 {
-	struct arena *arena = arena_new();
 	const struct order *o = &s->order;
 	const char *holder = cgroup_holder(&s->cg);
-	char period[24], *words[LIMIT_GPUS + 5];
+	char *words[LIMIT_GPUS + 5];
 	size_t n = 0;
 
-	snprintf(period, sizeof(period), "%lld", (long long)o->sample_s);
-	words[n++] = arena_strdup(arena, o->gpu_program);
-	words[n++] = arena_strdup(arena, "sample");
+	words[n++] = xstrdup(o->gpu_program);
+	words[n++] = xstrdup("sample");
 	if (holder)
-		words[n++] = join(arena, "--cgroup=", holder);
-	words[n++] = period;
-	for (uint32_t i = 0; i < o->node_gpus; i++)
-		if (s->gpu.gpus >> i & 1)
-			words[n++] = gpu_name(s, i, arena);
+		words[n++] = xasprintf("--cgroup=%s", holder);
+	words[n++] = xasprintf("%lld", (long long)o->sample_s);
+	for (uint32_t i = 0; i < LIMIT_GPUS; i++)
+		if (s->gpu.milli[i])
+			words[n++] = gpu_name(s, i);
 	words[n] = NULL;
 	s->gpu.begin_at = 0;
 	if (fork_sampler(&s->gpu, words) < 0)
 		give_up(s);
-	arena_free(arena);
+	while (n > 0)
+		free(words[--n]);
 }
 
 /* --- samples ------------------------------------------------------------ */
@@ -215,7 +206,7 @@ static bool take_line(struct shepherd *s, const char *line)
 	struct gpu_sample sum = { .all_sized = true };
 
 	for (uint32_t i = 0; i < LIMIT_GPUS && line; i++)
-		if (w->gpus >> i & 1)
+		if (w->milli[i])
 			line = take_gpu(line, w->milli[i], &sum);
 	if (!line || *line)
 		return false;
@@ -259,22 +250,22 @@ void gpu_watch_hear(struct shepherd *s)
 /* Find what the job has of each GPU; returns whether this is as before. */
 static bool find_gpus(struct gpu_watch *w, const struct order *o)
 {
-	struct gpu_watch old = *w;
+	uint32_t milli[LIMIT_GPUS] = { 0 }, sum = 0;
+	bool same;
 
-	w->gpus = w->milli_sum = 0;
-	memset(w->milli, 0, sizeof(w->milli));
-	for (uint32_t i = 0; i < o->job.ntasks; i++)
+	for (uint32_t i = 0; o->gpu_program && i < o->job.ntasks; i++)
 		for (uint32_t g = 0; g < o->node_gpus && g < LIMIT_GPUS; g++)
 			if (o->job.task[i].gpus >> g & 1)
-				w->milli[g] += o->job.task[i].gpu_milli;
-	for (uint32_t g = 0; o->gpu_program && g < LIMIT_GPUS; g++) {
-		if (w->milli[g] > 1000)
-			w->milli[g] = 1000;
-		w->milli_sum += w->milli[g];
-		w->gpus |= (uint64_t)(w->milli[g] > 0) << g;
+				milli[g] += o->job.task[i].gpu_milli;
+	for (uint32_t g = 0; g < LIMIT_GPUS; g++) {
+		if (milli[g] > 1000)
+			milli[g] = 1000;
+		sum += milli[g];
 	}
-	return w->gpus == old.gpus &&
-	       !memcmp(w->milli, old.milli, sizeof(old.milli));
+	same = !memcmp(w->milli, milli, sizeof(milli));
+	memcpy(w->milli, milli, sizeof(milli));
+	w->milli_sum = sum;
+	return same;
 }
 
 static void begin(struct shepherd *s)
@@ -282,7 +273,7 @@ static void begin(struct shepherd *s)
 	struct gpu_watch *w = &s->gpu;
 
 	w->since = clock_ms();
-	w->begin_at = w->gpus ? w->since + period_ms(s) : 0;
+	w->begin_at = w->milli_sum ? w->since + period_ms(s) : 0;
 }
 
 void gpu_watch_begin(struct shepherd *s)

@@ -25,8 +25,8 @@ struct shepherd;
  * last one also counts for the time until the job's end. No sample counts for
  * much longer than one interval. */
 struct gpu_watch {
-	uint64_t gpus; /* GPUs to sample, as a bit mask; 0: none */
-	/* what the job has of each, in thousandths; their sum */
+	/* what the job has of each GPU, in thousandths; the sum; 0: there is
+	 * nothing to sample */
 	uint32_t milli[LIMIT_GPUS], milli_sum;
 	/* output and pidfd of the sampler; -1: none runs */
 	int fd, pidfd;
