@@ -11,6 +11,17 @@
 #include "aischedd/run/kube/space/ports.h"
 #include "libcommon/mem.h"
 
+/* Make an object that is deleted with the Job; NULL: it is not needed, or it is
+ * made. */
+static void make_owned(struct kube_attempt *a, enum kube_ask_kind kind,
+                       json_t *obj)
+{
+	if (!obj || a->calls.open[kind])
+		return;
+	kube_object_own(obj, a->name, a->uid);
+	kube_ask_job(a, kind, json_incref(obj));
+}
+
 void kube_make_objects(struct kube_attempt *a)
 {
 	if (!a->uid) {
@@ -18,16 +29,11 @@ void kube_make_objects(struct kube_attempt *a)
 			kube_ask_job(a, ASK_JOB, json_incref(a->make.job));
 		return;
 	}
-	if (a->make.secret && a->make.shared) {
+	if (a->make.secret && a->make.shared)
 		kube_shared_make(a);
-	} else if (a->make.secret && !a->calls.open[ASK_SECRET]) {
-		kube_object_own(a->make.secret, a->name, a->uid);
-		kube_ask_job(a, ASK_SECRET, json_incref(a->make.secret));
-	}
-	if (a->make.policy && !a->calls.open[ASK_POLICY]) {
-		kube_object_own(a->make.policy, a->name, a->uid);
-		kube_ask_job(a, ASK_POLICY, json_incref(a->make.policy));
-	}
+	else
+		make_owned(a, ASK_SECRET, a->make.secret);
+	make_owned(a, ASK_POLICY, a->make.policy);
 	kube_ports_make(a);
 	if (a->slots.indexes > a->slots.have && !a->calls.open[ASK_INDEXES])
 		kube_ask_job(a, ASK_INDEXES,
@@ -36,10 +42,8 @@ void kube_make_objects(struct kube_attempt *a)
 
 void kube_make_service(struct kube_attempt *a)
 {
-	if (!a->make.service || !a->uid || a->calls.open[ASK_SERVICE])
-		return;
-	kube_object_own(a->make.service, a->name, a->uid);
-	kube_ask_job(a, ASK_SERVICE, json_incref(a->make.service));
+	if (a->uid)
+		make_owned(a, ASK_SERVICE, a->make.service);
 }
 
 bool kube_make_may_bind(const struct kube_task *task)

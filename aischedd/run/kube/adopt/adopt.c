@@ -206,47 +206,42 @@ static bool all_listed(const struct kube *kube)
 	return kube_space_all_known(kube) && kube->sight.synced[SEE_PODS];
 }
 
-/* When a list begins, mark all Jobs of the namespace. When it ends, Jobs that
- * are still marked are gone. */
-void kube_adopt_news(struct kube_space *space, enum kube_news news)
+/* When a list begins, mark all that it can have: the Jobs of a namespace, or
+ * all pods if space is NULL. When it ends, those that are still marked are
+ * gone. synced: whether the list has ended; the caller sets it only after this.
+ */
+static void take_list(struct kube *kube, const struct kube_space *space,
+                      bool *synced, enum kube_news news)
 {
-	struct kube *kube = space->kube;
 	struct kube_adoptee *j;
 	size_t at = 0;
 	bool all;
 
 	if (news != KUBE_RESET && news != KUBE_SYNCED)
 		return;
-	/* The caller sets `synced` only after this call. */
-	space->sight.synced[SEE_JOBS] |= news == KUBE_SYNCED;
+	*synced |= news == KUBE_SYNCED;
 	all = all_listed(kube);
-	while ((j = map_each(&kube->adopt.by_uid, &at)))
+	while ((j = map_each(&kube->adopt.by_uid, &at))) {
+		bool listed =
+		    space ? !j->at.plain && j->space == space : j->at.plain;
+
 		if (news == KUBE_RESET)
-			j->marked |= !j->at.plain && j->space == space;
-		else if (j->space
-		             ? !j->at.plain && j->space == space && j->marked
-		             : all)
+			j->marked |= listed;
+		else if (j->space ? listed && j->marked : all)
 			j->gone = true;
+	}
+}
+
+void kube_adopt_news(struct kube_space *space, enum kube_news news)
+{
+	take_list(space->kube, space, &space->sight.synced[SEE_JOBS], news);
 	if (news == KUBE_SYNCED)
-		kube_adopt_step_all(kube);
+		kube_adopt_step_all(space->kube);
 }
 
 void kube_adopt_plain_news(struct kube *kube, enum kube_news news)
 {
-	struct kube_adoptee *j;
-	size_t at = 0;
-	bool all;
-
-	if (news != KUBE_RESET && news != KUBE_SYNCED)
-		return;
-	/* The caller sets `synced` only after this call. */
-	kube->sight.synced[SEE_PODS] |= news == KUBE_SYNCED;
-	all = all_listed(kube);
-	while ((j = map_each(&kube->adopt.by_uid, &at)))
-		if (news == KUBE_RESET)
-			j->marked |= j->at.plain;
-		else if (j->space ? j->at.plain && j->marked : all)
-			j->gone = true;
+	take_list(kube, NULL, &kube->sight.synced[SEE_PODS], news);
 }
 
 void kube_adopt_tell(struct kube_adoptee *j, struct run_event *ev)

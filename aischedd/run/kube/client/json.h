@@ -47,6 +47,22 @@ static inline const char *kube_text_at(const json_t *map, const char *key)
 	return json_string_value(json_object_get(map, key));
 }
 
+/* The same, and the text at a path, with "" in place of NULL. */
+static inline const char *kube_word_at(const json_t *map, const char *key)
+{
+	const char *s = kube_text_at(map, key);
+
+	return s ? s : "";
+}
+
+static inline const char *kube_word(const json_t *obj, const char *path)
+{
+	struct kube_reader r = { .obj = obj };
+	const char *s = kube_text(&r, path);
+
+	return s ? s : "";
+}
+
 /* Whether a list has this text. word may be NULL, which no list has. */
 bool kube_list_has(const json_t *list, const char *word);
 

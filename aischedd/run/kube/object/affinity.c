@@ -17,13 +17,6 @@
  * not name them: the daemon knows the state of each node. */
 #define OF_CONDITION "node.kubernetes.io/"
 
-static const char *text_at(const json_t *map, const char *key)
-{
-	const char *s = kube_text_at(map, key);
-
-	return s ? s : "";
-}
-
 /* Check that s has only characters that keys and values of labels may have.
  * None of them has a meaning in the syntax of constraints. */
 static int check_word(const char *what, const char *s, struct err *err)
@@ -135,7 +128,8 @@ static int put_bound(const char *key, char op, const json_t *values,
  * true for nodes without the label. */
 static int put_expression(const json_t *e, struct buf *ret, struct err *err)
 {
-	const char *key = text_at(e, "key"), *op = text_at(e, "operator");
+	const char *key = kube_word_at(e, "key"),
+		   *op = kube_word_at(e, "operator");
 	const json_t *values = json_object_get(e, "values");
 
 	if (check_word("nodeAffinity", key, err) < 0)
@@ -290,10 +284,10 @@ static int put_tolerations(const json_t *list, struct buf *ret, struct err *err)
 	size_t i;
 
 	json_array_foreach(list, i, t) {
-		const char *key = text_at(t, "key"),
-			   *op = text_at(t, "operator");
-		const char *value = text_at(t, "value");
-		const char *effect = text_at(t, "effect");
+		const char *key = kube_word_at(t, "key"),
+			   *op = kube_word_at(t, "operator");
+		const char *value = kube_word_at(t, "value");
+		const char *effect = kube_word_at(t, "effect");
 		bool any = !strcmp(op, "Exists");
 
 		if (!*key)

@@ -45,14 +45,6 @@ static bool is_one_of(const char *s, const char *const *list, size_t n)
 	return false;
 }
 
-static const char *text_at(const json_t *obj, const char *path)
-{
-	struct kube_reader r = { .obj = obj };
-	const char *s = kube_text(&r, path);
-
-	return s ? s : "";
-}
-
 static const char *entry(const json_t *map, const char *key)
 {
 	const char *s = kube_text_at(map, key);
@@ -68,16 +60,16 @@ static void look_at_end(const json_t *status, struct kube_foreign *ret)
 	size_t i;
 
 	json_array_foreach(json_object_get(status, "conditions"), i, c) {
-		bool complete = !strcmp(text_at(c, "type"), "Complete");
-		bool failed = !strcmp(text_at(c, "type"), "Failed");
+		bool complete = !strcmp(kube_word(c, "type"), "Complete");
+		bool failed = !strcmp(kube_word(c, "type"), "Failed");
 
 		if ((!complete && !failed) ||
-		    strcmp(text_at(c, "status"), "True") != 0)
+		    strcmp(kube_word(c, "status"), "True") != 0)
 			continue;
 		ret->complete |= complete;
 		ret->failed |= failed;
-		ret->reason = text_at(c, "reason");
-		ret->message = text_at(c, "message");
+		ret->reason = kube_word(c, "reason");
+		ret->message = kube_word(c, "message");
 		ret->late = failed && !strcmp(ret->reason, "DeadlineExceeded");
 	}
 }
@@ -135,14 +127,14 @@ int kube_foreign_look(json_t *obj, const struct kube_home *home,
 	struct kube_reader r = { .obj = obj };
 
 	*ret = (struct kube_foreign){ .reason = "", .message = "" };
-	ret->name = text_at(obj, "metadata.name");
-	ret->uid = text_at(obj, "metadata.uid");
+	ret->name = kube_word(obj, "metadata.name");
+	ret->uid = kube_word(obj, "metadata.uid");
 	if (!*ret->name || !*ret->uid)
 		return err_set(err, EINVAL, "a Job without name or uid");
-	ret->plain = !strcmp(text_at(obj, "kind"), "Pod");
+	ret->plain = !strcmp(kube_word(obj, "kind"), "Pod");
 	ret->priority_class =
-	    text_at(obj, "spec.template.spec.priorityClassName");
-	ret->version = text_at(obj, "metadata.resourceVersion");
+	    kube_word(obj, "spec.template.spec.priorityClassName");
+	ret->version = kube_word(obj, "metadata.resourceVersion");
 	ret->generation = kube_int(&r, "metadata.generation", 0);
 	ret->suspended = kube_bool(&r, "spec.suspend", false);
 	ret->deleting = json_object_get(meta, "deletionTimestamp") != NULL;
@@ -277,17 +269,17 @@ static int check_volumes(const struct wish *w, struct err *err)
 
 static int check_template(const struct wish *w, struct err *err)
 {
-	const char *manager = text_at(w->job, "managedBy");
+	const char *manager = kube_word(w->job, "managedBy");
 	const char *at = w->plain ? "spec" : "spec.template.spec";
 
 	if (*manager && strcmp(manager, "kubernetes.io/job-controller") != 0)
 		return err_set(err, EINVAL, "it is managed by '%.100s'",
 		               manager);
-	if (strcmp(text_at(w->pod, "schedulerName"), KUBE_SCHEDULER) != 0)
+	if (strcmp(kube_word(w->pod, "schedulerName"), KUBE_SCHEDULER) != 0)
 		return err_set(err, EINVAL,
 		               "set %s.schedulerName to '" KUBE_SCHEDULER "'",
 		               at);
-	if (*text_at(w->pod, "nodeName"))
+	if (*kube_word(w->pod, "nodeName"))
 		return err_set(err, EINVAL,
 		               "%s.nodeName is set: leave the choice to "
 		               "aisched",

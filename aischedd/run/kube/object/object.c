@@ -130,20 +130,26 @@ bool kube_object_is_ours(const json_t *obj, const struct kube_home *home,
 	return true;
 }
 
+/* Returns the labels that select the pods of the attempt. */
+static json_t *pods_of(const struct kube_home *home, const struct run_job *job)
+{
+	char name[KUBE_NAME_SIZE];
+
+	kube_object_name(name, home->cluster, job->job, job->attempt);
+	return json_pack("{s:s}", "batch.kubernetes.io/job-name", name);
+}
+
 json_t *kube_object_service(const struct kube_home *home,
                             const struct run_job *job)
 {
 	json_t *obj = kube_object_new(home, job, "v1", "Service");
-	char name[KUBE_NAME_SIZE];
 
-	kube_object_name(name, home->cluster, job->job, job->attempt);
 	/* Publish the names of pods that are not ready yet: ranks look for each
 	 * other while they start. */
 	json_object_set_new(obj, "spec",
-	                    json_pack("{s:s, s:b, s:{s:s}}", "clusterIP",
-	                              "None", "publishNotReadyAddresses", true,
-	                              "selector",
-	                              "batch.kubernetes.io/job-name", name));
+	                    json_pack("{s:s, s:b, s:o}", "clusterIP", "None",
+	                              "publishNotReadyAddresses", true,
+	                              "selector", pods_of(home, job)));
 	return obj;
 }
 
@@ -179,12 +185,9 @@ json_t *kube_object_policy(const struct kube_home *home,
 {
 	json_t *obj =
 	    kube_object_new(home, job, "networking.k8s.io/v1", "NetworkPolicy");
-	char name[KUBE_NAME_SIZE];
 	json_t *pods, *rules;
 
-	kube_object_name(name, home->cluster, job->job, job->attempt);
-	pods = json_pack("{s:{s:s}}", "matchLabels",
-	                 "batch.kubernetes.io/job-name", name);
+	pods = json_pack("{s:o}", "matchLabels", pods_of(home, job));
 	rules = json_pack("[{s:[{s:O}]}]", "from", "podSelector", pods);
 	if (job->spec->ports)
 		json_array_append_new(rules, rule_of_ports(job->spec->ports));

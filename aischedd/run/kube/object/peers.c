@@ -69,13 +69,6 @@ const char *kube_peers_ignored(const json_t *obj)
 	                     : NULL;
 }
 
-static const char *text_at(const json_t *map, const char *key)
-{
-	const char *s = kube_text_at(map, key);
-
-	return s ? s : "";
-}
-
 static bool selects(const json_t *term, const json_t *labels)
 {
 	return kube_labels_match(json_object_get(term, "labelSelector"),
@@ -137,7 +130,7 @@ static const char *level_of(const struct term_reader *r, const json_t *term,
 		                               "namespaceSelector",
 		                               "matchLabelKeys",
 		                               "mismatchLabelKeys" };
-	const char *key = text_at(term, "topologyKey");
+	const char *key = kube_word_at(term, "topologyKey");
 	const char *level = kube_spread_level(r->topology, key);
 
 	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++) {

@@ -7,14 +7,6 @@
 #include "aischedd/run/kube/object/foreign.h"
 #include "aischedd/run/kube/object/object.h"
 
-static const char *text_at(const json_t *obj, const char *path)
-{
-	struct kube_reader r = { .obj = obj };
-	const char *s = kube_text(&r, path);
-
-	return s ? s : "";
-}
-
 static const json_t *gates_of(const json_t *pod)
 {
 	return json_object_get(json_object_get(pod, "spec"), "schedulingGates");
@@ -26,7 +18,7 @@ static bool is_gated(const json_t *pod)
 	const json_t *gates = gates_of(pod);
 
 	return json_array_size(gates) == 1 &&
-	       !strcmp(text_at(json_array_get(gates, 0), "name"), KUBE_GATE);
+	       !strcmp(kube_word(json_array_get(gates, 0), "name"), KUBE_GATE);
 }
 
 static bool is_of_job(const json_t *pod)
@@ -36,7 +28,7 @@ static bool is_of_job(const json_t *pod)
 
 	json_array_foreach(json_object_get(meta, "ownerReferences"), i, owner)
 		if (json_is_true(json_object_get(owner, "controller")) &&
-		    !strcmp(text_at(owner, "kind"), "Job"))
+		    !strcmp(kube_word(owner, "kind"), "Job"))
 			return true;
 	return false;
 }
@@ -54,14 +46,14 @@ bool kube_plain_is(const json_t *pod)
 	/* Only the gate is missing, so nobody would ever bind the pod: its
 	 * owner is told. */
 	return !json_array_size(gates_of(pod)) &&
-	       !*text_at(pod, "spec.nodeName") &&
-	       !strcmp(text_at(pod, "spec.schedulerName"), KUBE_SCHEDULER);
+	       !*kube_word(pod, "spec.nodeName") &&
+	       !strcmp(kube_word(pod, "spec.schedulerName"), KUBE_SCHEDULER);
 }
 
 /* Returns the status of the Job: whether its only pod has ended, and how. */
 static json_t *status_of(const json_t *pod)
 {
-	const char *phase = text_at(pod, "status.phase");
+	const char *phase = kube_word(pod, "status.phase");
 	bool done = !strcmp(phase, "Succeeded");
 
 	if (!done && strcmp(phase, "Failed") != 0)
@@ -69,8 +61,8 @@ static json_t *status_of(const json_t *pod)
 	return json_pack("{s:i, s:[{s:s, s:s, s:s, s:s}]}", "succeeded", done,
 	                 "conditions", "type", done ? "Complete" : "Failed",
 	                 "status", "True", "reason",
-	                 text_at(pod, "status.reason"), "message",
-	                 text_at(pod, "status.message"));
+	                 kube_word(pod, "status.reason"), "message",
+	                 kube_word(pod, "status.message"));
 }
 
 json_t *kube_plain_job(const json_t *pod)

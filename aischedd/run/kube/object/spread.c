@@ -24,13 +24,6 @@ static bool is_of_job(const char *label)
 	return false;
 }
 
-static const char *text_at(const json_t *map, const char *key)
-{
-	const char *s = kube_text_at(map, key);
-
-	return s ? s : "";
-}
-
 /* Whether the constraint's selector matches all pods of the Job. *ret_only:
  * whether it matches only these pods. */
 static bool selects_job(const json_t *c, const json_t *labels, const char *name,
@@ -48,7 +41,7 @@ static bool selects_job(const json_t *c, const json_t *labels, const char *name,
 	json_object_foreach(json_object_get(selector, "matchLabels"), key,
 	                    value) {
 		const char *want = json_string_value(value);
-		const char *has = text_at(labels, key);
+		const char *has = kube_word_at(labels, key);
 
 		if (strstr(key, "job-name") && is_of_job(key)) {
 			has = name;
@@ -88,7 +81,7 @@ static const char *level_said(const json_t *c, const json_t *labels,
                               const struct conf_topology *topology,
                               struct err *err)
 {
-	const char *key = text_at(c, "topologyKey");
+	const char *key = kube_word_at(c, "topologyKey");
 	const char *level = kube_spread_level(topology, key);
 	const json_t *least = json_object_get(c, "minDomains");
 	bool only;
@@ -103,7 +96,7 @@ static const char *level_said(const json_t *c, const json_t *labels,
 	else if (json_is_integer(least) && json_integer_value(least) != 1)
 		err_set(err, EINVAL,
 		        FIELD ": minDomains is not supported: leave it out");
-	else if (!strcmp(text_at(c, "nodeAffinityPolicy"), "Ignore"))
+	else if (!strcmp(kube_word_at(c, "nodeAffinityPolicy"), "Ignore"))
 		err_set(err, EINVAL, FIELD ": set nodeAffinityPolicy to Honor");
 	else if (!selects_job(c, labels, name, &only))
 		err_set(err, EINVAL,
@@ -131,8 +124,8 @@ int kube_spread(const json_t *template, const char *name,
 	size_t i;
 
 	json_array_foreach(list, i, c) {
-		bool wish =
-		    !strcmp(text_at(c, "whenUnsatisfiable"), "ScheduleAnyway");
+		bool wish = !strcmp(kube_word_at(c, "whenUnsatisfiable"),
+		                    "ScheduleAnyway");
 		const char *level =
 		    level_said(c, labels, name, topology, wish ? NULL : err);
 

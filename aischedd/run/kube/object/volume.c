@@ -8,14 +8,6 @@
 #include "aischedd/run/kube/object/labels.h"
 #include "libcommon/mem.h"
 
-static const char *text_at(const json_t *obj, const char *path)
-{
-	struct kube_reader r = { .obj = obj };
-	const char *s = kube_text(&r, path);
-
-	return s ? s : "";
-}
-
 void kube_claim_read(const json_t *obj, struct kube_claim_said *ret)
 {
 	const json_t *meta = json_object_get(obj, "metadata");
@@ -23,13 +15,13 @@ void kube_claim_read(const json_t *obj, struct kube_claim_said *ret)
 	    json_object_get(json_object_get(obj, "spec"), "accessModes");
 	const char *note = kube_text_at(json_object_get(meta, "annotations"),
 	                                KUBE_NOTE_SELECTED);
-	const char *phase = text_at(obj, "status.phase");
+	const char *phase = kube_word(obj, "status.phase");
 
 	*ret = (struct kube_claim_said){
-		.name = text_at(meta, "name"),
-		.uid = text_at(meta, "uid"),
-		.volume = text_at(obj, "spec.volumeName"),
-		.class = text_at(obj, "spec.storageClassName"),
+		.name = kube_word(meta, "name"),
+		.uid = kube_word(meta, "uid"),
+		.volume = kube_word(obj, "spec.volumeName"),
+		.class = kube_word(obj, "spec.storageClassName"),
 		.selected = note ? note : "",
 		.bound = !strcmp(phase, "Bound"),
 		.lost = !strcmp(phase, "Lost"),
@@ -67,23 +59,24 @@ static bool is_free(const json_t *volume, const json_t *claim)
 {
 	const json_t *ref =
 	    json_object_get(json_object_get(volume, "spec"), "claimRef");
-	const char *uid = text_at(ref, "uid");
+	const char *uid = kube_word(ref, "uid");
 
 	if (json_object_get(json_object_get(volume, "metadata"),
 	                    "deletionTimestamp") ||
-	    strcmp(text_at(volume, "status.phase"), "Available") != 0)
+	    strcmp(kube_word(volume, "status.phase"), "Available") != 0)
 		return false;
 	if (!json_is_object(ref))
 		return true;
-	return !strcmp(text_at(ref, "name"), text_at(claim, "metadata.name")) &&
-	       !strcmp(text_at(ref, "namespace"),
-	               text_at(claim, "metadata.namespace")) &&
-	       (!*uid || !strcmp(uid, text_at(claim, "metadata.uid")));
+	return !strcmp(kube_word(ref, "name"),
+	               kube_word(claim, "metadata.name")) &&
+	       !strcmp(kube_word(ref, "namespace"),
+	               kube_word(claim, "metadata.namespace")) &&
+	       (!*uid || !strcmp(uid, kube_word(claim, "metadata.uid")));
 }
 
 static const char *mode_of(const json_t *obj)
 {
-	const char *mode = text_at(obj, "spec.volumeMode");
+	const char *mode = kube_word(obj, "spec.volumeMode");
 
 	return *mode ? mode : "Filesystem";
 }
@@ -118,12 +111,12 @@ bool kube_volume_suits(const json_t *volume, const json_t *claim,
 	const json_t *want = json_object_get(claim, "spec");
 	const json_t *selector = json_object_get(want, "selector");
 	const json_t *meta = json_object_get(volume, "metadata");
-	const char *name = text_at(want, "volumeName");
+	const char *name = kube_word(want, "volumeName");
 
-	if (strcmp(text_at(spec, "storageClassName"),
-	           text_at(want, "storageClassName")) != 0 ||
+	if (strcmp(kube_word(spec, "storageClassName"),
+	           kube_word(want, "storageClassName")) != 0 ||
 	    strcmp(mode_of(volume), mode_of(claim)) != 0 ||
-	    (*name && strcmp(name, text_at(meta, "name")) != 0) ||
+	    (*name && strcmp(name, kube_word(meta, "name")) != 0) ||
 	    !is_free(volume, claim) ||
 	    !has_all(json_object_get(spec, "accessModes"),
 	             json_object_get(want, "accessModes")))
@@ -162,11 +155,11 @@ static bool term_holds(const json_t *term, const char *node,
 	size_t i;
 
 	json_array_foreach(labels, i, rule)
-		if (!kube_rule_holds(rule,
-		                     label_of(features, text_at(rule, "key"))))
+		if (!kube_rule_holds(
+			rule, label_of(features, kube_word(rule, "key"))))
 			return false;
 	json_array_foreach(fields, i, rule)
-		if (strcmp(text_at(rule, "key"), "metadata.name") != 0 ||
+		if (strcmp(kube_word(rule, "key"), "metadata.name") != 0 ||
 		    !kube_rule_holds(rule, node))
 			return false;
 	/* An empty term matches nothing. */
@@ -199,7 +192,7 @@ bool kube_topologies_match(const json_t *list, const json_t *features)
 		json_array_foreach(
 		    json_object_get(term, "matchLabelExpressions"), k, rule) {
 			const char *label =
-			    label_of(features, text_at(rule, "key"));
+			    label_of(features, kube_word(rule, "key"));
 
 			all &= label &&
 			       kube_list_has(json_object_get(rule, "values"),
