@@ -248,11 +248,12 @@ ok "scaled down, those that waited go first" wait_for has_jobs PENDING 0
 ok "and those that ran" wait_for has_running web 3
 ok "with their jobs" wait_for has_jobs RUNNING 3
 
-# APP: prints the name of one of its pods that run
+# APP: prints the name of one of its pods that run and are to stay
 one_of()
 {
 	$k get pods -l "app=$1" -o json | jq -r '[.items[] | select(
-		.status.phase == "Running") | .metadata.name] | first'
+		.status.phase == "Running" and .metadata.deletionTimestamp == null) |
+		.metadata.name] | first'
 }
 
 name=$(one_of web)
