@@ -17,8 +17,8 @@ static char *sql_of(const struct history_query *q)
 	    " nullif(pool, ''), nullif(class, ''), nullif(gpu_type, ''),"
 	    " nodes, tasks, ended_ms - held_ms, ended_ms, held_ms - idle_ms,"
 	    " state, reason, evict, evict_by, exit_code, signal, held_cpu_ms,"
-	    " held_mem_mib_s, held_gpu_ms, cpu_ms, peak_mem_kib, gpu_busy_ms, gpu_known_ms,"
-	    " gpu_mem_mib, gpu_mem_total_mib, pieces FROM attempt a"
+	    " held_mem_mib_s, held_gpu_ms, cpu_ms, peak_mem_kib, gpu_busy_ms,"
+	    " gpu_known_ms, gpu_mem_mib, gpu_mem_total_mib, pieces FROM attempt a"
 	    " LEFT JOIN holder h ON h.id = holder WHERE 1");
 	if (q->id)
 		buf_puts(&sql, q->task == NO_TASK
