@@ -186,7 +186,8 @@ int cron_load(struct state *state, const struct stmt *s, struct err *err)
 {
 	const void *asked = sqlite3_column_blob(s->s, ASKED - 1);
 	size_t size = (size_t)sqlite3_column_bytes(s->s, ASKED - 1);
-	struct cron_entry entry = { .next_at = NO_TIME }, *e;
+	struct cron_entry entry = { .next_at = NO_TIME, .alarm_at = NO_TIME };
+	struct cron_entry *e;
 	const char *user, *reason = db_col_text(s, REASON - 1);
 
 	if (read_numbers(s, &entry, err) < 0 ||

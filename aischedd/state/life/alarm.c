@@ -2,6 +2,7 @@
 #include "aischedd/state/life/alarm.h"
 
 #include "aischedd/state/cluster/reserve.h"
+#include "aischedd/state/life/cron.h"
 #include "aischedd/state/life/depend.h"
 #include "aischedd/state/life/depend_watch.h"
 #include "aischedd/state/life/evict.h"
@@ -123,7 +124,7 @@ int64_t state_next_tick(const struct state *state)
 {
 	int64_t at = state->alarms.n ? state->alarms.heap[0].at : NO_TIME;
 
-	if (!deps_are_told(state))
+	if (!deps_are_told(state) || state->crons.recheck)
 		return 0; /* a time in the past: the timer fires at once */
 	if (at == NO_TIME ||
 	    (state->last_plan.wake != NO_TIME && state->last_plan.wake < at))
@@ -208,6 +209,7 @@ void state_tick(struct state *state, int64_t now)
 
 	deps_refill(state);
 	deps_go_on(state, now);
+	cron_recheck_slice(state, now);
 	if (state->last_plan.wake != NO_TIME && state->last_plan.wake <= now) {
 		state->last_plan.wake = NO_TIME;
 		state_replan(state);

@@ -9,6 +9,11 @@
 #include "aischedd/state/state_priv.h"
 #include "libcommon/cron/due.h"
 #include "libcommon/mem.h"
+#include "libcommon/steps.h"
+
+/* steps of computing the next time of an entry again, without those that
+ * schedule_next() counts */
+enum { STEPS_ENTRY = 10 };
 
 /* --- the table of entries ----------------------------------------------- */
 
@@ -119,6 +124,8 @@ void state_cron_remove(struct state *state, struct cron_entry *e)
 
 	*(e->prev ? &e->prev->next : &t->first) = e->next;
 	*(e->next ? &e->next->prev : &t->last) = e->prev;
+	if (t->recheck == e)
+		t->recheck = e->next;
 	map_del(&t->by_id, e->id);
 	t->n--;
 	t->gone = GROW(t->gone, t->ngone, &t->gone_cap);
@@ -163,6 +170,15 @@ static bool queue_is_there(const struct state *state,
 	return false;
 }
 
+/* Set an alarm, unless it is there from an earlier call. */
+static void set_alarm(struct state *state, struct cron_entry *e, int64_t at)
+{
+	if (at == e->alarm_at)
+		return;
+	e->alarm_at = at;
+	state_alarm(state, at, e->id);
+}
+
 /* Compute when the entry's next run is due, and set an alarm for it. If there
  * is no run before --cron-until, set the alarm that removes the entry after
  * that time. */
@@ -181,9 +197,9 @@ static void arm(struct state *state, struct cron_entry *e)
 	if (next <= e->rule.until && next != SCHEDULE_NEVER)
 		e->next_at = next + shift;
 	else if (e->rule.until != SCHEDULE_NEVER)
-		state_alarm(state, e->rule.until + shift + 1, e->id);
-	if (!e->paused)
-		state_alarm(state, e->next_at, e->id);
+		set_alarm(state, e, e->rule.until + shift + 1);
+	if (!e->paused && e->next_at != NO_TIME)
+		set_alarm(state, e, e->next_at);
 }
 
 /* Block the entry if its zone or queue is gone; unblock it if both exist.
@@ -201,21 +217,33 @@ static void judge(struct state *state, struct cron_entry *e)
 	arm(state, e);
 }
 
-void state_cron_recheck(struct state *state, int64_t now)
+void cron_recheck_slice(struct state *state, int64_t now)
 {
-	struct cron_entry *next;
+	uint64_t until = steps_so_far + STEPS_SLICE;
+	struct cron_table *t = &state->crons;
 
-	for (struct cron_entry *e = state->crons.first; e; e = next) {
-		next = e->next;
+	while (t->recheck && steps_so_far < until) {
+		struct cron_entry *e = t->recheck;
+
+		t->recheck = e->next;
 		judge(state, e);
 		cron_tick(state, e, now);
+		steps_add(STEPS_ENTRY);
 	}
+}
+
+void state_cron_recheck(struct state *state, int64_t now)
+{
+	state->crons.recheck = state->crons.first;
+	cron_recheck_slice(state, now);
 }
 
 /* Handle an alarm: remove the entry if --cron-until has passed, or leave
  * EFFECT_CRON if a run is due. A stale alarm has no effect. */
 void cron_tick(struct state *state, struct cron_entry *e, int64_t now)
 {
+	if (e->alarm_at != NO_TIME && e->alarm_at <= now)
+		e->alarm_at = NO_TIME;
 	if (e->next_at == NO_TIME && e->rule.until != SCHEDULE_NEVER &&
 	    now > e->rule.until + state_cron_shift(state, e)) {
 		state_cron_remove(state, e);
@@ -309,7 +337,7 @@ struct cron_entry *state_cron_add(struct state *state,
 	rule_copy(&e->rule, ask->rule);
 	schedule_parse(&e->schedule, e->rule.schedule, NULL);
 	e->created = e->looked = now;
-	e->last = NO_TIME;
+	e->last = e->alarm_at = NO_TIME;
 	e->paused = ask->paused;
 	e->imported = ask->imported;
 	link_entry(&state->crons, e);
@@ -529,7 +557,7 @@ void state_cron_refused(struct state *state, struct cron_entry *e,
 void state_cron_later(struct state *state, struct cron_entry *e, int64_t at)
 {
 	e->asking = false;
-	state_alarm(state, at, e->id);
+	set_alarm(state, e, at);
 }
 
 void state_cron_spec(const struct state *state, const struct cron_entry *e,

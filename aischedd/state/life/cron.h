@@ -53,7 +53,9 @@ struct cron_entry {
 	 * were skipped */
 	int64_t looked;
 	int64_t next_at; /* when the next run is due, or NO_TIME */
-	int64_t last;    /* the time of the last run, or NO_TIME */
+	/* the time of the alarm that was set last; NO_TIME: it has gone off */
+	int64_t alarm_at;
+	int64_t last; /* the time of the last run, or NO_TIME */
 	uint64_t last_job;
 	uint64_t runs, skipped, missed, refused;
 	bool paused, imported;
@@ -79,6 +81,8 @@ struct cron_file {
 struct cron_table {
 	struct map by_id;
 	struct cron_entry *first, *last;
+	/* the entry with which state_cron_recheck() goes on, or NULL */
+	struct cron_entry *recheck;
 	size_t n;
 	/* ids of removed entries, to be deleted from the store */
 	uint64_t *gone;
@@ -189,7 +193,8 @@ void state_cron_spec(const struct state *state, const struct cron_entry *entry,
                      int64_t time, struct spec *spec);
 
 /* Compute the next time of every entry again, after a change of the
- * configuration or of a zone. */
+ * configuration or of a zone. If there are more entries than fit into a slice,
+ * state_tick() goes on with them. */
 void state_cron_recheck(struct state *state, int64_t now);
 
 /* --- imported files ----------------------------------------------------- */
@@ -215,6 +220,8 @@ void cron_committed(struct state *state);
 /* Check the zones and queues of all entries and set their alarms. Call it after
  * all entries were loaded. */
 void cron_loaded(struct state *state, int64_t now);
+/* Go on with what state_cron_recheck() has left, for one slice. */
+void cron_recheck_slice(struct state *state, int64_t now);
 /* Handle an alarm that was set for the entry. */
 void cron_tick(struct state *state, struct cron_entry *entry, int64_t now);
 /* Add the job to the runs of its cron entry, if it has one. */

@@ -7,7 +7,9 @@
 #include "aischedd/state/cluster/reconf.h"
 #include "aischedd/state/life/alarm.h"
 #include "aischedd/state/life/letter.h"
+#include "aischedd/state/state_priv.h"
 #include "libcommon/cron/zones.h"
+#include "libcommon/steps.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
 
@@ -633,6 +635,39 @@ START_TEST(limits)
 }
 END_TEST
 
+/* All entries are computed again in slices, and an entry that is removed
+ * between two slices does no harm. No alarm is set twice. */
+START_TEST(many_are_checked_in_slices)
+{
+	enum { MANY = 30000 };
+	struct cron_entry *e;
+	struct cron_world c;
+	uint64_t before;
+	size_t alarms;
+
+	cron_world_init(&c, 1000);
+	reconf(&c, "cron { max = 100000 max_per_user = 100000 }\n" WORLD_CONF);
+	do
+		e = ADD(&c, "", "cron", "0 0 29 2 *");
+	while (e && c.w.state->crons.n < MANY);
+	ck_assert_ptr_nonnull(e);
+	alarms = c.w.state->alarms.n;
+	e->next_at = 0;
+	before = steps_so_far;
+	state_cron_recheck(c.w.state, c.w.now);
+	ck_assert_int_eq(e->next_at, 0);
+	state_cron_remove(c.w.state, c.w.state->crons.recheck);
+	while (state_next_tick(c.w.state) == 0) {
+		ck_assert_uint_lt(steps_so_far - before, 2 * STEPS_SLICE);
+		before = steps_so_far;
+		state_tick(c.w.state, c.w.now);
+	}
+	ck_assert_int_gt(e->next_at, c.w.now);
+	ck_assert_uint_le(c.w.state->alarms.n, alarms + 2);
+	cron_world_fini(&c);
+}
+END_TEST
+
 SUITE(cron)
 {
 	tcase_add_test(tc, each_time_once);
@@ -654,4 +689,5 @@ SUITE(cron)
 	tcase_add_test(tc, a_refusal_is_mailed);
 	tcase_add_test(tc, a_period_may_be_too_short);
 	tcase_add_test(tc, limits);
+	tcase_add_test(tc, many_are_checked_in_slices);
 }
