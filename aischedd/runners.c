@@ -43,13 +43,13 @@ int daemon_step_socket(const struct daemon *d, const struct job *job,
 
 	if (r && r->ops->exec)
 		return err_set(err, EOPNOTSUPP,
-		               "job %llu runs in a cluster: its script runs "
+		               "job %s runs in a cluster: its script runs "
 		               "steps, srun --overlap a command beside them",
-		               (unsigned long long)job->id);
+		               job_id_text(job).text);
 	if (!r || !r->ops->step_socket)
 		return err_set(err, EOPNOTSUPP,
-		               "job %llu runs where steps cannot be run",
-		               (unsigned long long)job->id);
+		               "job %s runs where steps cannot be run",
+		               job_id_text(job).text);
 	r->ops->step_socket(r, job->id, job->attempt, out);
 	return 0;
 }

@@ -433,9 +433,9 @@ static int mass_one(struct daemon *d, const struct mass *m, struct job *job,
 
 	if (!access_job(d, &m->peer, job))
 		return err_set(err, EPERM,
-		               "job %llu is %s's: you are '%s' and no operator "
+		               "job %s is %s's: you are '%s' and no operator "
 		               "of queue '%s'",
-		               (unsigned long long)job->id,
+		               job_id_text(job).text,
 		               state_user(d->state, job->user)->name,
 		               m->peer.user, d->conf->queues[job->queue].name);
 	switch (m->kind) {

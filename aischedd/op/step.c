@@ -40,8 +40,7 @@ static int check_goes_on(const struct job *job, struct err *err)
 	if (job->state != JOB_COMPLETING &&
 	    !job_state_is_final((enum job_state)job->state))
 		return 0;
-	return err_set(err, ESHUTDOWN, "job %llu ends",
-	               (unsigned long long)job->id);
+	return err_set(err, ESHUTDOWN, "job %s ends", job_id_text(job).text);
 }
 
 json_t *step_answer(const struct daemon *d, const struct job *job,
@@ -194,8 +193,8 @@ static int check_port(const struct daemon *d, const struct job *job,
 	if (relays_forward(d, job))
 		return 0;
 	return err_set(err, EOPNOTSUPP,
-	               "job %llu runs where its ports cannot be reached",
-	               (unsigned long long)job->id);
+	               "job %s runs where its ports cannot be reached",
+	               job_id_text(job).text);
 }
 
 /* Set *ret to the port of the job that has this name. */
@@ -208,8 +207,8 @@ static int find_port(const struct job *job, const char *name, uint16_t *ret,
 	*ret = ports_find(spec.ports, name);
 	if (*ret)
 		return 0;
-	return err_set(err, ENOENT, "job %llu has no port '%.63s'; it has %s",
-	               (unsigned long long)job->id, name,
+	return err_set(err, ENOENT, "job %s has no port '%.63s'; it has %s",
+	               job_id_text(job).text, name,
 	               spec.ports ? spec.ports : "none with a name");
 }
 
@@ -274,8 +273,8 @@ static int check_relay(const struct daemon *d, const struct job *job,
 {
 	if (!relays_runner(d, job))
 		return err_set(err, EOPNOTSUPP,
-		               "job %llu does not run in a cluster",
-		               (unsigned long long)job->id);
+		               "job %s does not run in a cluster",
+		               job_id_text(job).text);
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 #include "aischedd/state/job.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,6 +157,20 @@ static void runs_free(struct job *job)
 uint32_t job_count(const struct job *job)
 {
 	return job->tasks.n ? idset_count(&job->tasks) : 1;
+}
+
+struct job_id_text job_id_text(const struct job *job)
+{
+	struct job_id_text id;
+
+	if (job->array && !job->tasks.n)
+		snprintf(id.text, sizeof(id.text), "%llu_%u",
+		         (unsigned long long)job->array, job->task);
+	else
+		snprintf(
+		    id.text, sizeof(id.text), "%llu",
+		    (unsigned long long)(job->array ? job->array : job->id));
+	return id;
 }
 
 bool job_is_placed(const struct job *job)

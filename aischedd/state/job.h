@@ -206,6 +206,15 @@ void job_runs_copy(struct job *to, const struct job *from);
  * else 1. */
 uint32_t job_count(const struct job *job);
 
+/* The id of a job as users write it. */
+struct job_id_text {
+	char text[40];
+};
+
+/* Returns the id for texts: 5 for a job and for unstarted tasks of array 5,
+ * 5_3 for a task that has its own record. */
+struct job_id_text job_id_text(const struct job *job);
+
 /* Whether the job holds nodes. */
 bool job_is_placed(const struct job *job);
 

@@ -275,8 +275,8 @@ void evict_overdue(struct state *state, struct job *job, int64_t now)
 	    job->runs->leaving ? job->runs->leaving : job->place;
 	struct buf why = { 0 };
 
-	buf_printf(&why, "job %llu, which was evicted, has not ended",
-	           (unsigned long long)job->id);
+	buf_printf(&why, "job %s, which was evicted, has not ended",
+	           job_id_text(job).text);
 	for (uint32_t i = 0; i < p->ntasks; i++) {
 		struct node *node = &state->nodes.node[p->task[i].node];
 

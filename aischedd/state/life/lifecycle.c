@@ -36,9 +36,9 @@ static int release_placed(struct state *state, struct job *job,
 {
 	if (job->hold == HOLD_ADMIN && !ev->by_operator)
 		return err_set(err, EPERM,
-		               "job %llu was held by an operator: only one "
+		               "job %s was held by an operator: only one "
 		               "can release it",
-		               (unsigned long long)job->id);
+		               job_id_text(job).text);
 	job->hold = HOLD_NONE;
 	state_touch(state, job);
 	return 0;
@@ -64,9 +64,9 @@ static int resume_pending(struct state *state, struct job *job,
 {
 	if (!job->runs->preemptions || job->hold == HOLD_NONE)
 		return err_set(err, EINVAL,
-		               "job %llu is PENDING: only a suspended job can "
+		               "job %s is PENDING: only a suspended job can "
 		               "be resumed",
-		               (unsigned long long)job->id);
+		               job_id_text(job).text);
 	return release(state, job, ev, err);
 }
 
@@ -236,7 +236,6 @@ int state_event(struct state *state, struct job *job, const struct event_in *ev,
 		return handler(state, job, ev, err);
 	if (!refusal[ev->kind])
 		return 0;
-	return err_set(err, EINVAL, "job %llu is %s: %s",
-	               (unsigned long long)job->id, job_state_name(job->state),
-	               refusal[ev->kind]);
+	return err_set(err, EINVAL, "job %s is %s: %s", job_id_text(job).text,
+	               job_state_name(job->state), refusal[ev->kind]);
 }

@@ -93,9 +93,9 @@ int life_signal_completing(struct state *state, struct job *job,
 {
 	if (ev->signal.signo != SIGKILL)
 		return err_set(err, EINVAL,
-		               "job %llu is COMPLETING: only KILL can be sent "
+		               "job %s is COMPLETING: only KILL can be sent "
 		               "to it",
-		               (unsigned long long)job->id);
+		               job_id_text(job).text);
 	effect_stop(state, job, 0);
 	return 0;
 }
@@ -175,17 +175,17 @@ int life_requeue(struct state *state, struct job *job,
 	spec_unpack(&spec, job->packed);
 	if (spec.requeue == 0)
 		return err_set(err, EPERM,
-		               "job %llu was submitted with --no-requeue",
-		               (unsigned long long)job->id);
+		               "job %s was submitted with --no-requeue",
+		               job_id_text(job).text);
 	if (spec.max_restarts != SPEC_UNSET &&
 	    job->runs->restarts >= spec.max_restarts)
 		return err_set(err, EPERM,
-		               "job %llu was restarted %u time%s, as often as "
-		               "it may; `aictl update %llu max_restarts=N` "
+		               "job %s was restarted %u time%s, as often as "
+		               "it may; `aictl update %s max_restarts=N` "
 		               "allows more",
-		               (unsigned long long)job->id, job->runs->restarts,
+		               job_id_text(job).text, job->runs->restarts,
 		               job->runs->restarts == 1 ? "" : "s",
-		               (unsigned long long)job->id);
+		               job_id_text(job).text);
 	if (ev->hold && job->hold != HOLD_ADMIN)
 		job->hold = ev->by_operator ? HOLD_ADMIN : HOLD_USER;
 	complete(state, job, ev->by_other ? CAUSE_RECALL : CAUSE_REQUEUE,

@@ -13,13 +13,13 @@
 static int check_kind(const struct job *job, const struct spec *spec,
                       int64_t now, struct err *err)
 {
-	unsigned long long id = job->id;
+	struct job_id_text id = job_id_text(job);
 
 	if (spec->kube_uid)
 		return err_set(err, EINVAL,
-		               "job %llu was made with kubectl: make it anew "
+		               "job %s was made with kubectl: make it anew "
 		               "there",
-		               id);
+		               id.text);
 	if (job->tasks.n)
 		return err_set(err, EINVAL,
 		               "these tasks of array %llu never started: "
@@ -27,12 +27,11 @@ static int check_kind(const struct job *job, const struct spec *spec,
 		               (unsigned long long)job->array);
 	if (spec->requeue == 0)
 		return err_set(err, EPERM,
-		               "job %llu was submitted with --no-requeue", id);
+		               "job %s was submitted with --no-requeue",
+		               id.text);
 	if (spec->deadline != SPEC_UNSET && spec->deadline <= now)
-		return err_set(err, EINVAL,
-		               "the deadline of job %llu has "
-		               "passed",
-		               id);
+		return err_set(err, EINVAL, "the deadline of job %s has passed",
+		               id.text);
 	return 0;
 }
 
@@ -44,9 +43,9 @@ static int check_queue(struct state *state, const struct requeue *what,
 
 	if (q < 0 || !state->conf->queues[q].leaf)
 		return err_set(err, ENOENT,
-		               "job %llu was in queue '%s', which is no longer "
+		               "job %s was in queue '%s', which is no longer "
 		               "there: submit it again",
-		               (unsigned long long)what->job->id, what->queue);
+		               job_id_text(what->job).text, what->queue);
 	*ret = (uint32_t)q;
 	if (what->who->uid == owner->uid &&
 	    (submit_check_access(state, *ret, what->who, err) < 0 ||

@@ -45,9 +45,9 @@ int state_top(struct state *state, struct job *job, struct err *err)
 
 	if (job->state != JOB_PENDING)
 		return err_set(err, EINVAL,
-		               "job %llu is %s: only a pending job can go to "
+		               "job %s is %s: only a pending job can go to "
 		               "the top",
-		               (unsigned long long)job->id,
+		               job_id_text(job).text,
 		               job_state_name(job->state));
 	others = row_highest_other(state, job);
 	if (others == INT64_MIN)
@@ -135,9 +135,9 @@ static const struct opt *find_option(const struct job *job, const char *field,
 	}
 	if (job->state != JOB_PENDING && !is_harmless(opt)) {
 		err_set(err, EINVAL,
-		        "job %llu is %s: %s can be changed only while it is "
+		        "job %s is %s: %s can be changed only while it is "
 		        "pending",
-		        (unsigned long long)job->id, job_state_name(job->state),
+		        job_id_text(job).text, job_state_name(job->state),
 		        field);
 		return NULL;
 	}
@@ -178,8 +178,8 @@ static int take_array_limit(struct change *c, const char *value,
                             struct err *err)
 {
 	if (!c->job->array)
-		return err_set(err, EINVAL, "job %llu is not of an array",
-		               (unsigned long long)c->job->id);
+		return err_set(err, EINVAL, "job %s is not of an array",
+		               job_id_text(c->job).text);
 	return parse_int(value, 0, LIMIT_ARRAY, &c->array_limit, err);
 }
 
@@ -292,8 +292,8 @@ static int check_self(const struct change *c, struct err *err)
 		if (deps->dep[i].job && (deps->dep[i].job == c->job->id ||
 		                         deps->dep[i].job == c->job->array))
 			result = err_set(err, EINVAL,
-			                 "job %llu cannot wait for itself",
-			                 (unsigned long long)c->job->id);
+			                 "job %s cannot wait for itself",
+			                 job_id_text(c->job).text);
 	free(deps);
 	return result;
 }
@@ -496,8 +496,8 @@ int state_update(struct state *state, struct job *job,
 	int result;
 
 	if (job_state_is_final((enum job_state)job->state))
-		return err_set(err, EINVAL, "job %llu has ended",
-		               (unsigned long long)job->id);
+		return err_set(err, EINVAL, "job %s has ended",
+		               job_id_text(job).text);
 	arena = arena_new();
 	submit_init(&c.submit, arena, NULL, now);
 	spec_unpack(&c.old, job->packed);

@@ -225,8 +225,8 @@ static enum reason suspended_why(const struct state *state,
 	if (!text)
 		return evicted ? WHY_Preempted : WHY_Resources;
 	if (other && job_is_placed(other))
-		buf_printf(text, "job %llu has its CPUs; ",
-		           (unsigned long long)other->id);
+		buf_printf(text, "job %s has its CPUs; ",
+		           job_id_text(other).text);
 	buf_printf(text, "goes on when its CPUs are free on '%s'",
 	           state_node_label(state, job->place->task[0].node));
 	if (*ret_expected != NO_TIME) {

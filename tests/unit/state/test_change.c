@@ -108,6 +108,10 @@ static const struct {
 	  { "submit", "run",
 	    "top 1 => ! job 1 is RUNNING: only a pending job can go to the "
 	    "top" } },
+	{ "an error names a task as users do",
+	  { "submit array=0-3 cpus-per-task=4", "run",
+	    "top 2 => ! job 1_0 is RUNNING: only a pending job can go to the "
+	    "top" } },
 	/* --- nodes --- */
 	{ "nothing starts on a drained node, what runs goes on",
 	  { "submit", "run", "drain n0 disk", "submit", "run",
