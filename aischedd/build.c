@@ -25,6 +25,7 @@
 #include "aischedd/op/tryout.h"
 #include "aischedd/op/wait.h"
 #include "aischedd/op/web.h"
+#include "aischedd/pools.h"
 #include "aischedd/purge.h"
 #include "aischedd/read/read.h"
 #include "aischedd/relays.h"
@@ -275,6 +276,7 @@ static int build(struct daemon *d, bool accept_loss, struct err *err)
 	    !(d->base = new_base(err)) ||
 	    !(d->store = store_open(d->state_dir, accept_loss, err)))
 		return -1;
+	daemon_recall_pools(d, d->first_conf);
 	d->state = state_new(d->conf, store_past, d->store);
 	d->zone = zone_load(*zone ? zone : NULL, err);
 	if (!d->zone)

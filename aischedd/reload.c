@@ -9,6 +9,7 @@
 #include "aischedd/daemon.h"
 #include "aischedd/mailer.h"
 #include "aischedd/op/cron_run.h"
+#include "aischedd/pools.h"
 #include "aischedd/runners.h"
 #include "aischedd/state/cluster/reconf.h"
 #include "libcommon/clock.h"
@@ -167,7 +168,8 @@ int daemon_reload(struct daemon *d, struct buf *warnings, struct err *err)
 	if (!conf)
 		return -1;
 	check_conf(conf, warnings);
-	if (check_reload(d->conf, conf, err) < 0 ||
+	if (daemon_keep_pools(d, conf, err) < 0 ||
+	    check_reload(d->conf, conf, err) < 0 ||
 	    state_reconf(d->state, conf, clock_wall_s(), err) < 0) {
 		conf_free(conf);
 		return -1;

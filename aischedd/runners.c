@@ -9,6 +9,7 @@
 #include "aischedd/daemon.h"
 #include "aischedd/op/adopt.h"
 #include "aischedd/op/cron_run.h"
+#include "aischedd/pools.h"
 #include "aischedd/scaler.h"
 #include "aischedd/state/cluster/ledger.h"
 #include "aischedd/state/cluster/node.h"
@@ -23,6 +24,11 @@
 #include "libcommon/clock.h"
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
+
+static const struct conf_pool *pool_of(const struct pool_runner *p)
+{
+	return &p->daemon->conf->pools[p->pool];
+}
 
 static struct runner *runner_of(const struct daemon *d, uint32_t node)
 {
@@ -208,9 +214,15 @@ static void node_event(struct pool_runner *p, const struct node_info *info)
 	struct state *state = p->daemon->state;
 	int n = state_node_of(state, p->pool, info->name);
 	struct node was = { .gone = true };
+	struct node_info closed = *info;
 
 	if (n >= 0)
 		was = *state_node(state, (uint32_t)n);
+	if (pool_of(p)->leaving && !info->gone) {
+		closed.cordoned = true;
+		closed.reason = "its pool is no longer configured";
+		info = &closed;
+	}
 	state_node_seen(state, p->pool, info);
 	if (was.gone != info->gone || was.down != info->down ||
 	    was.cordoned != info->cordoned ||
@@ -264,7 +276,8 @@ static void ports_found(const struct pool_runner *p, const struct run_event *ev)
 	    job && job->place && daemon_runner_of(p->daemon, job) == p->runner;
 
 	if (job && job->ports && !job->place &&
-	    !job_state_is_final((enum job_state)job->state))
+	    !job_state_is_final((enum job_state)job->state) &&
+	    !pool_of(p)->leaving)
 		return;
 	p->runner->ops->no_ports(p->runner, ev->job,
 	                         here && job->ports ? job->runs->space : NULL);
@@ -314,6 +327,9 @@ static void run_event(const struct run_event *ev, void *arg)
 		break;
 	case RUN_PORTS:
 		ports_found(p, ev);
+		break;
+	case RUN_LEFT:
+		daemon_forget_pool(d, &d->conf->pools[p->pool]);
 		break;
 	default:
 		job_event(d, ev);
@@ -539,6 +555,7 @@ int daemon_new_runners(struct daemon *d, struct err *err)
 			break;
 		}
 	}
+	daemon_note_pools(d);
 	daemon_see_sections(d);
 	return 0;
 }

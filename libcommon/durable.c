@@ -2,6 +2,7 @@
 #include "libcommon/durable.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,4 +51,31 @@ int durable_touch(const char *path, unsigned nfolders, struct err *err)
 	if (sync_and_close(fd, path, err) < 0)
 		return -1;
 	return sync_folders(path, nfolders, err);
+}
+
+int durable_write(const char *path, const char *text, size_t len,
+                  unsigned nfolders, struct err *err)
+{
+	char *part = xasprintf("%s~", path);
+	int fd = open(part, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+	ssize_t n = fd < 0 ? -1 : write(fd, text, len);
+	int rc;
+
+	if (n >= 0 && (size_t)n < len)
+		errno = ENOSPC;
+	if (n < 0 || (size_t)n < len) {
+		rc = err_sys(err, "cannot write '%s'", part);
+		if (fd >= 0)
+			close(fd);
+	} else {
+		rc = sync_and_close(fd, part, err);
+	}
+	if (rc == 0 && rename(part, path) < 0)
+		rc = err_sys(err, "cannot rename '%s'", part);
+	if (rc == 0)
+		rc = sync_folders(path, nfolders, err);
+	else
+		(void)unlink(part);
+	free(part);
+	return rc;
 }

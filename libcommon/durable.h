@@ -4,6 +4,8 @@
 #ifndef LIBCOMMON_DURABLE_H
 #define LIBCOMMON_DURABLE_H
 
+#include <stddef.h>
+
 #include "libcommon/err.h"
 
 /*
@@ -12,5 +14,10 @@
  * new. May wait for the disk. Fails with errno of open() or fsync().
  */
 int durable_touch(const char *path, unsigned nfolders, struct err *err);
+
+/* Replace the content of a file, whole or not at all, likewise. `PATH~` may be
+ * left if the machine crashes meanwhile. */
+int durable_write(const char *path, const char *text, size_t len,
+                  unsigned nfolders, struct err *err);
 
 #endif

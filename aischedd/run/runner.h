@@ -156,7 +156,10 @@ enum run_event_kind {
 	RUN_TAKEN_BACK, /* the owner of an adopted Job suspended it: requeue */
 	/* after the start of the daemon: there is an address for the ports of
 	 * this job; answered by no_ports() unless the job waits */
-	RUN_PORTS
+	RUN_PORTS,
+	/* nothing of ours is left in a pool that is leaving
+	 * (conf_keep_pool()) */
+	RUN_LEFT
 };
 
 /* A Job made with kubectl that should become a job of ours, or that was changed

@@ -367,10 +367,37 @@ struct conf *conf_load(const char *path, struct buf *warnings, struct err *err)
 	return conf;
 }
 
+int conf_keep_pool(struct conf *conf, const struct conf_pool *pool,
+                   struct err *err)
+{
+	size_t n = conf->npools;
+	struct conf_pool *pools;
+
+	if (n >= LIMIT_POOLS)
+		return err_set(err, EINVAL, "more than %d pools", LIMIT_POOLS);
+	pools = arena_array(conf->arena, struct conf_pool, n + 1);
+	memcpy(pools, conf->pools, n * sizeof(*pools));
+	pools[n] = *pool;
+	pools[n].leaving = true;
+	conf->pools = pools;
+	conf->npools++;
+	return 0;
+}
+
+void conf_own(struct conf *conf, struct conf *other)
+{
+	other->kept = conf->kept;
+	conf->kept = other;
+}
+
 void conf_free(struct conf *conf)
 {
-	if (conf)
+	struct conf *next;
+
+	for (; conf; conf = next) {
+		next = conf->kept;
 		arena_free(conf->arena);
+	}
 }
 
 int conf_queue_find(const struct conf *conf, const char *name)

@@ -122,6 +122,7 @@ struct conf_pool {
 	bool run_as_root;
 	bool isolate_network;   /* pods of other jobs cannot connect to a job */
 	bool constrain_devices; /* for runner = local only */
+	bool leaving;           /* see conf_keep_pool(); not a key */
 };
 
 /* One node of a node section; titles like "n[000-127]" are expanded. */
@@ -321,6 +322,7 @@ struct conf {
 	                           none */
 	struct conf_health health;
 	struct conf_mail mail;
+	struct conf *kept; /* owns texts of a pool that is leaving, or NULL */
 };
 
 /*
@@ -346,6 +348,20 @@ void conf_free(struct conf *conf); /* NULL is allowed */
 
 /* Append all values, including defaults, as a file that conf_load() accepts. */
 void conf_print(const struct conf *conf, struct buf *out);
+
+/* Append the section of a pool as conf_print() does. */
+void conf_print_pool(const struct conf *conf, const struct conf_pool *pool,
+                     struct buf *out);
+
+/* Append a copy of the pool as one that is leaving: it is no longer configured,
+ * but jobs still run there. No new job may use it, and conf_print() leaves it
+ * out. The texts of the pool must outlive conf. Fails if there are LIMIT_POOLS
+ * pools. */
+int conf_keep_pool(struct conf *conf, const struct conf_pool *pool,
+                   struct err *err);
+
+/* Free `other` together with conf. */
+void conf_own(struct conf *conf, struct conf *other);
 
 /* Returns the index of the queue, pool or class of this name, or -1. */
 int conf_queue_find(const struct conf *conf, const char *name);

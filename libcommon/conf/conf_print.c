@@ -174,6 +174,16 @@ static void print_licenses(struct printer *p)
 	buf_puts(p->out, "}\n");
 }
 
+void conf_print_pool(const struct conf *conf, const struct conf_pool *pool,
+                     struct buf *out)
+{
+	struct printer p = { conf, out, arena_new() };
+
+	print_section(&p, "pool", pool->name, pool,
+	              defaults(&p, conf_keys_of("pool")));
+	arena_free(p.arena);
+}
+
 void conf_print(const struct conf *conf, struct buf *out)
 {
 	struct printer p = { conf, out, arena_new() };
@@ -191,10 +201,9 @@ void conf_print(const struct conf *conf, struct buf *out)
 		print_section(&p, "class", class->name, class,
 		              standard ? standard : initial);
 	}
-	initial = defaults(&p, conf_keys_of("pool"));
 	for (size_t i = 0; i < conf->npools; i++)
-		print_section(&p, "pool", conf->pools[i].name, &conf->pools[i],
-		              initial);
+		if (!conf->pools[i].leaving)
+			conf_print_pool(conf, &conf->pools[i], out);
 	print_nodes(&p);
 	initial = defaults(&p, conf_keys_of("scale"));
 	for (size_t i = 0; i < conf->nscales; i++)

@@ -63,6 +63,7 @@ struct kube {
 	 * are in struct kube_space */
 	struct kube_sight sight;
 	struct kube_spaces spaces;
+	bool left; /* RUN_LEFT was sent */
 	struct kube_version version;
 	struct kube_recovery recovery;
 	struct kube_told told; /* trouble.c */

@@ -193,7 +193,8 @@ static uint64_t runner_pools(const struct state *state, const struct spec *spec)
 		const struct runner_traits *can =
 		    runner_traits(conf->pools[i].runner);
 
-		if ((can->has_images || !contained) &&
+		if (!conf->pools[i].leaving &&
+		    (can->has_images || !contained) &&
 		    (can->shares_gpus || !shares) && (can->is_here || !holds) &&
 		    pool_aligns(state, (uint32_t)i, spec, NULL))
 			pools |= (uint64_t)1 << i;

@@ -752,6 +752,33 @@ START_TEST(print_says_nothing_suspicious_itself)
 }
 END_TEST
 
+START_TEST(a_pool_that_leaves_is_kept_but_not_printed)
+{
+	struct conf *conf = must_parse("pool a { }", NULL);
+	struct conf *old =
+	    must_parse("pool b { runner = kubernetes kubeconfig = /k }", NULL);
+	struct buf before = { 0 }, after = { 0 }, section = { 0 };
+
+	conf_print(conf, &before);
+	ck_assert_int_eq(conf_keep_pool(conf, &old->pools[0], NULL), 0);
+	conf_own(conf, old);
+	ck_assert_int_eq(conf_pool_find(conf, "b"), 1);
+	ck_assert(conf->pools[1].leaving);
+	ck_assert(!conf->pools[0].leaving);
+	conf_print(conf, &after);
+	ck_assert_str_eq(before.data, after.data);
+	conf_print_pool(conf, &conf->pools[1], &section);
+	old = must_parse(section.data, NULL);
+	ck_assert_str_eq(old->pools[0].name, "b");
+	ck_assert_str_eq(old->pools[0].kubeconfig, "/k");
+	conf_own(conf, old);
+	conf_free(conf);
+	buf_free(&before);
+	buf_free(&after);
+	buf_free(&section);
+}
+END_TEST
+
 START_TEST(print_is_for_people)
 {
 	struct conf *conf = must_parse(
@@ -1046,6 +1073,7 @@ SUITE(conf)
 	tcase_add_test(tc, parents_may_be_deep);
 	tcase_add_loop_test(tc, print_case, 0, ARRAY_SIZE(printed));
 	tcase_add_test(tc, print_says_nothing_suspicious_itself);
+	tcase_add_test(tc, a_pool_that_leaves_is_kept_but_not_printed);
 	tcase_add_test(tc, print_is_for_people);
 	tcase_add_test(tc, page_names_every_key);
 	tcase_add_test(tc, example_is_good);

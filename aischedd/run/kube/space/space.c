@@ -9,6 +9,7 @@
 
 #include "aischedd/run/kube/jobs.h"
 #include "aischedd/run/kube/kube.h"
+#include "aischedd/run/kube/shared.h"
 #include "libcommon/durable.h"
 #include "libcommon/limits.h"
 #include "libcommon/log.h"
@@ -102,8 +103,10 @@ void kube_space_init(struct kube *kube)
 	for (size_t i = 0; i < names->n; i++)
 		if (!kube_space_find(kube, names->s[i]))
 			add(kube, names->s[i]);
-	for (size_t i = 0; i < kube->spaces.n; i++)
+	for (size_t i = 0; i < kube->spaces.n; i++) {
+		kube->spaces.s[i]->leaving = kube->pool->leaving;
 		note(kube->spaces.s[i]);
+	}
 	recall(kube);
 }
 
@@ -204,10 +207,15 @@ static bool is_used(const struct kube_space *space)
 	const struct kube_adoptee *j;
 	const struct kube_job *job;
 	const struct kube_task *task;
+	const struct kube_shared *shared;
 	size_t at = 0;
 
 	if (kube_ports_used(space))
 		return true;
+	while ((shared = map_each(&kube->shared, &at)))
+		if (shared->space == space)
+			return true;
+	at = 0;
 	while ((job = map_each(&kube->jobs, &at)))
 		if (job->space == space)
 			return true;
@@ -224,16 +232,24 @@ static bool is_used(const struct kube_space *space)
 
 void kube_space_step(struct kube *kube)
 {
+	bool left = kube->pool->leaving && !kube->left;
+
 	for (size_t i = 0; i < kube->spaces.n; i++) {
 		struct kube_space *space = kube->spaces.s[i];
 
 		if (!space->leaving || space->left || !kube->recovery.done ||
 		    (!kube_space_is_known(space) &&
 		     !space->sight.blind[SEE_JOBS].code) ||
-		    is_used(space))
+		    is_used(space)) {
+			left &= space->left;
 			continue;
+		}
 		space->left = true;
 		kube_space_blind(space);
 		forget(space);
 	}
+	if (!left)
+		return;
+	kube->left = true;
+	kube->fn(&(struct run_event){ .kind = RUN_LEFT }, kube->arg);
 }
