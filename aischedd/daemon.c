@@ -16,6 +16,7 @@
 #include "aischedd/op/alloc.h"
 #include "aischedd/op/audit.h"
 #include "aischedd/op/mass.h"
+#include "aischedd/op/tryout.h"
 #include "aischedd/op/wait.h"
 #include "aischedd/read/read.h"
 #include "aischedd/relays.h"
@@ -366,6 +367,8 @@ static void think(struct daemon *d)
 {
 	daemon_clock(d);
 	state_tick(d->state, clock_wall_s());
+	daemon_go_on_trying(d);
+	daemon_go_on_dumping(d);
 	look(d);
 	daemon_slice_masses(d);
 	if (!d->full && !d->pass && state_wants_plan(d->state)) {

@@ -6,6 +6,7 @@
 #include "aischedd/op/access.h"
 #include "aischedd/op/submit.h"
 #include "aischedd/session.h"
+#include "aischedd/state/pass/sweep.h"
 #include "aischedd/state/pass/what_if.h"
 #include "aischedd/thread.h"
 #include "libcommon/clock.h"
@@ -30,6 +31,8 @@ struct tryout {
 	const char *queue;
 	/* time has passed since the jobs were checked, so check them again */
 	bool waited;
+	/* its next job is planned when the state no longer sweeps */
+	bool held_up;
 	/* index of the job that is planned now */
 	size_t at;
 	struct state_test *test; /* NULL: no job is being planned */
@@ -147,12 +150,17 @@ static int plan_beside(struct tryout *t, struct err *err)
 }
 
 /* Plan the remaining jobs of the request. Returns 1 if the thread is planning
- * one of them now, 0 if all have been planned, -1 on failure. */
+ * one of them now or the state sweeps, 0 if all have been planned, -1
+ * on failure. */
 static int go_on(struct tryout *t, struct err *err)
 {
 	int result;
 
 	while (t->at < t->what.n) {
+		if (state_is_sweeping(t->d->state)) {
+			t->held_up = t->waited = true;
+			return 1;
+		}
 		if (begin(t, err) < 0)
 			return -1;
 		if (state_test_size(t->test) > TRY_INLINE)
@@ -169,8 +177,8 @@ static int go_on(struct tryout *t, struct err *err)
 
 /* Answer the first request of the list with this result and remove it. Then
  * serve the following requests, until the list is empty or the thread is
- * planning a job. Does nothing if result is 1: the thread is still planning a
- * job of the first request. */
+ * planning a job. Does nothing if result is 1: the first request is still
+ * being served. */
 static void next(struct daemon *d, int result, struct err *err)
 {
 	while (result <= 0) {
@@ -191,6 +199,19 @@ static void next(struct daemon *d, int result, struct err *err)
 			t->at = t->what.n;
 		result = go_on(t, err);
 	}
+}
+
+void daemon_go_on_trying(struct daemon *d)
+{
+	struct tryout *t = d->tryouts;
+	struct err err;
+
+	if (!t || !t->held_up || state_is_sweeping(d->state))
+		return;
+	t->held_up = false;
+	if (!daemon_is_open(d, &t->ask))
+		t->at = t->what.n;
+	next(d, go_on(t, &err), &err);
 }
 
 static void free_work(struct thread_task *task)

@@ -27,6 +27,10 @@ struct tryout_ask {
 int daemon_try(struct daemon *d, struct ask *ask, const struct request_in *in,
                const struct tryout_ask *what, struct err *err);
 
+/* Go on with the request that had to wait for the end of a sweep, if it
+ * is over. */
+void daemon_go_on_trying(struct daemon *d);
+
 void daemon_free_tryouts(struct daemon *d);
 
 #endif

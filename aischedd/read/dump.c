@@ -5,6 +5,7 @@
 #include "aischedd/read/read.h"
 #include "aischedd/sched/text/text.h"
 #include "aischedd/state/pass/snapshot.h"
+#include "aischedd/state/pass/sweep.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
@@ -20,7 +21,9 @@ struct dump {
 	struct dump *next;
 	struct daemon *d;
 	struct ask *ask; /* NULL: the peer has disconnected */
-	bool in_thread;
+	/* it begins when the state no longer sweeps; in_thread: the thread has
+	 * it */
+	bool held_up, in_thread;
 	struct arena *arena; /* arena of the snapshot; NULL: freed */
 	/* set while the snapshot uses parts of the state, else NULL */
 	struct build *taken;
@@ -100,6 +103,16 @@ static void write_done(struct thread_task *task)
 	thread_do(dump->d->history, &dump->task);
 }
 
+static void take(struct dump *dump)
+{
+	struct daemon *d = dump->d;
+
+	dump->arena = arena_new();
+	dump->taken = state_take_peek(d->state, clock_wall_s(), dump->arena);
+	dump->in_thread = true;
+	thread_do(d->history, &dump->task);
+}
+
 static void begin(struct daemon *d, void *arg)
 {
 	struct dump *dump = xcalloc(1, sizeof(*dump));
@@ -108,12 +121,24 @@ static void begin(struct daemon *d, void *arg)
 	    (struct thread_task){ .work = write_work, .done = write_done };
 	dump->d = d;
 	dump->ask = arg;
-	dump->arena = arena_new();
-	dump->taken = state_take_peek(d->state, clock_wall_s(), dump->arena);
-	dump->in_thread = true;
 	dump->next = d->dumps;
 	d->dumps = dump;
-	thread_do(d->history, &dump->task);
+	if (state_is_sweeping(d->state))
+		dump->held_up = true;
+	else
+		take(dump);
+}
+
+void daemon_go_on_dumping(struct daemon *d)
+{
+	if (state_is_sweeping(d->state))
+		return;
+	for (struct dump *dump = d->dumps; dump; dump = dump->next) {
+		if (!dump->held_up)
+			continue;
+		dump->held_up = false;
+		take(dump);
+	}
 }
 
 void daemon_dump_gone(struct daemon *d, const struct ask *ask)

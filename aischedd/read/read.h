@@ -96,6 +96,8 @@ void daemon_free_readings(struct daemon *d);
 /* dump.c: the same for dumps */
 void daemon_dump_gone(struct daemon *d, const struct ask *ask);
 void daemon_free_dumps(struct daemon *d);
+/* Begin the dumps that had to wait for the end of a sweep, if it is over. */
+void daemon_go_on_dumping(struct daemon *d);
 
 /* Send the rows written so far. When most of them have been sent, the listing
  * waits for its turn to continue. */

@@ -10,6 +10,7 @@
 #include "aischedd/state/life/depend_watch.h"
 #include "aischedd/state/pass/round.h"
 #include "aischedd/state/pass/row.h"
+#include "aischedd/state/pass/sweep.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
@@ -24,6 +25,7 @@ struct state *state_new(const struct conf *conf, past_fn *past, void *arg)
 	state->next_id = 1;
 	deps_init(&state->watches);
 	rows_init(&state->rows);
+	sweep_init(&state->sweep);
 	round_init(&state->round);
 	state->last_plan.wake = state->reservations.next = NO_TIME;
 	state->queues.queue =
@@ -210,7 +212,7 @@ void state_replan(struct state *state)
 
 bool state_wants_plan(const struct state *state)
 {
-	return state->want_plan;
+	return state->want_plan && !state_is_sweeping(state);
 }
 
 void state_effect(struct state *state, struct effect effect)
@@ -376,6 +378,7 @@ void state_add_job(struct state *state, struct job *job)
 
 static void unlink_job(struct state *state, struct job *job)
 {
+	sweep_skip(state, job);
 	if (job->array)
 		unlink_array(state_array(state, job->array), job);
 	map_del(&state->records.jobs, job->id);

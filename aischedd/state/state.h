@@ -126,7 +126,7 @@ uint32_t state_intern_user(struct state *state, uint32_t uid, const char *name);
 const uint64_t *state_counts(const struct state *state);
 
 /* Whether anything that a plan depends on has changed since the last snapshot
- * for a plan. */
+ * for a plan; false while a sweep is under way (pass/sweep.h). */
 bool state_wants_plan(const struct state *state);
 
 /* --- changes to be written, effects to be carried out ------------------ */

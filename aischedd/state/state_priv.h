@@ -26,6 +26,7 @@
 #include "aischedd/state/pass/placed.h"
 #include "aischedd/state/pass/round.h"
 #include "aischedd/state/pass/row.h"
+#include "aischedd/state/pass/sweep.h"
 #include "aischedd/state/state.h"
 #include "libcommon/map.h"
 
@@ -78,6 +79,7 @@ struct state {
 	struct dep_lists watches;
 	struct affinity_index affinities;
 	struct row_index rows;
+	struct sweep sweep;
 	struct alarm_heap alarms;
 	struct claim_list claims;
 	struct placed_list placed;

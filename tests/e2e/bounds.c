@@ -534,8 +534,16 @@ static void must(json_t *req)
 	json_decref(req);
 }
 
+static json_t *set_queue(const char *state)
+{
+	return json_pack("{s:s, s:s, s:s}", "op", "queue", "name", "default",
+	                 "state", state);
+}
+
 /* Check that a test-only submission and a dump do their work beside the event
- * loop. On the loop, each would make one turn that is too long. */
+ * loop. On the loop, each would make one turn that is too long. After a queue
+ * was closed or the configuration read again, they wait until the rows of all
+ * jobs were looked up again, in slices. */
 static void beside(void)
 {
 	long long longest;
@@ -544,6 +552,12 @@ static void beside(void)
 		must(unlike(1000));
 	must(test_only(1));
 	must(plain("dump"));
+	must(set_queue("closed"));
+	must(plain("dump"));
+	must(set_queue("open"));
+	must(test_only(1));
+	must(plain("reload"));
+	must(test_only(1));
 	longest = longest_turn();
 	if (longest > STEPS_SLICE)
 		printf("a turn of %lld steps\n", longest);

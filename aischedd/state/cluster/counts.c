@@ -353,22 +353,14 @@ void counts_free(struct state *state)
 	map_free(&t->held_by_key);
 }
 
-/* Renumber the counters of queues. The numbers of jobs by state become 0,
- * because the caller counts all jobs again. */
 static void move_queues(struct count_table *t, const struct conf *old,
                         const struct conf *conf, const uint32_t *queue_to)
 {
 	struct queue_counts *queue = new_queues(conf->nqueues);
 
-	for (size_t q = 0; q < old->nqueues; q++) {
-		struct queue_counts *to = &queue[queue_to[q]];
-
-		if (queue_to[q] == (uint32_t)-1)
-			continue;
-		*to = t->queue[q];
-		memset(to->jobs, 0, sizeof(to->jobs));
-		memset(to->aside, 0, sizeof(to->aside));
-	}
+	for (size_t q = 0; q < old->nqueues; q++)
+		if (queue_to[q] != (uint32_t)-1)
+			queue[queue_to[q]] = t->queue[q];
 	free(t->queue);
 	t->queue = queue;
 }

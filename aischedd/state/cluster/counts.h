@@ -117,8 +117,7 @@ void counts_init(struct state *state);
 void counts_free(struct state *state);
 
 /* Renumber queues and pools for a new configuration, before the state uses it.
- * queue_to: the new number of each queue; -1: it no longer exists. The caller
- * then counts all jobs again. */
+ * queue_to: the new number of each queue; -1: it no longer exists. */
 void counts_reconf(struct state *state, const struct conf *conf,
                    const uint32_t *queue_to);
 

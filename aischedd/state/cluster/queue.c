@@ -1,7 +1,7 @@
 /* queue.c - queues: open or closed, and their tree */
 #include "aischedd/state/cluster/queue.h"
 
-#include "aischedd/state/pass/row.h"
+#include "aischedd/state/pass/sweep.h"
 #include "aischedd/state/state_priv.h"
 
 bool queue_is_below(const struct conf *conf, uint32_t queue, uint32_t top)
@@ -29,10 +29,9 @@ void state_queue_set_open(struct state *state, uint32_t queue, bool open,
 		return;
 	state->queues.queue[queue].closed = !open;
 	state->queues.dirty = true;
-	for (struct job *job = state->records.first; job; job = job->all_next)
-		if (job->state == JOB_PENDING &&
-		    queue_is_below(state->conf, job->queue, queue))
-			state_reindex(state, job, now);
+	if (state_queue_count(state, queue, false) >
+	    state_queue_count(state, queue, true))
+		sweep_begin(state, SWEEP_QUEUES, now);
 }
 
 bool state_queue_open(const struct state *state, uint32_t queue)

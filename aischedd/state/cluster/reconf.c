@@ -13,6 +13,7 @@
 #include "aischedd/state/pass/apply.h"
 #include "aischedd/state/pass/row.h"
 #include "aischedd/state/pass/snap_node.h"
+#include "aischedd/state/pass/sweep.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 
@@ -55,22 +56,67 @@ static void reconf_queues(struct state *state, const struct conf *conf,
 
 	for (size_t q = 0; q < conf->nqueues; q++)
 		queue[q].closed = conf->queues[q].closed;
-	/* Keep a queue open or closed as an operator has set it, unless its
-	 * `closed` in the configuration has changed. */
-	for (size_t q = 0; q < state->conf->nqueues; q++)
-		if (queue_to[q] != (uint32_t)-1 &&
-		    state->conf->queues[q].closed ==
-		        conf->queues[queue_to[q]].closed)
-			queue[queue_to[q]].closed =
-			    state->queues.queue[q].closed;
+	for (size_t q = 0; q < state->conf->nqueues; q++) {
+		uint32_t to = queue_to[q];
+		bool closed;
+
+		if (to == (uint32_t)-1)
+			continue;
+		closed = queue[to].closed;
+		queue[to] = state->queues.queue[q];
+		/* Keep a queue open or closed as an operator has set it, unless
+		 * its `closed` in the configuration has changed. */
+		if (state->conf->queues[q].closed != closed)
+			queue[to].closed = closed;
+	}
 	free(state->queues.queue);
 	state->queues.queue = queue;
 	state->queues.dirty = true;
 	usage_reconf(state, conf, queue_to, now);
-	memset(state->records.counts, 0, sizeof(state->records.counts));
-	for (struct job *job = state->records.first; job; job = job->all_next) {
+}
+
+/* Give all jobs the new numbers of their queues, if these differ. */
+static void renumber_jobs(struct state *state, const uint32_t *jobs,
+                          const uint32_t *queue_to)
+{
+	size_t n = state->conf->nqueues, q = 0;
+
+	while (q < n && (!jobs[q] || queue_to[q] == q))
+		q++;
+	if (q == n)
+		return;
+	for (struct job *job = state->records.first; job; job = job->all_next)
 		job->queue = queue_to[job->queue];
-		state_count(state, job, 1);
+	row_forget_tops(state);
+}
+
+/* Returns the number of jobs of each queue, including those that have ended and
+ * are not yet written. The caller frees it. */
+static uint32_t *count_jobs(const struct state *state)
+{
+	const struct unwritten *u = &state->unwritten;
+	uint32_t *jobs = xcalloc(state->conf->nqueues, sizeof(*jobs));
+
+	for (size_t q = 0; q < state->conf->nqueues; q++)
+		jobs[q] = (uint32_t)state->queues.queue[q].jobs;
+	for (size_t i = 0; i < u->njobs; i++)
+		if (job_state_is_final((enum job_state)u->job[i]->state))
+			jobs[u->job[i]->queue] += job_count(u->job[i]);
+	return jobs;
+}
+
+/* Adapt the jobs that hold nodes. Prices may have changed: book what the jobs
+ * have held so far at the old prices. */
+static void reconf_placed(struct state *state, int64_t now)
+{
+	for (struct job *job = state->records.placed; job;
+	     job = job->row_next) {
+		struct spec spec;
+
+		spec_unpack(&spec, job->packed);
+		job_set_manners(state, job, &spec);
+		placed_key_forget(state, job);
+		ledger_book(state, job, now);
 	}
 }
 
@@ -99,16 +145,13 @@ int state_reconf(struct state *state, const struct conf *conf, int64_t now,
 {
 	size_t n = state->conf->nqueues;
 	uint32_t *queue_to = xcalloc(n, sizeof(*queue_to));
-	uint32_t *jobs = xcalloc(n, sizeof(*jobs));
-	int result;
+	uint32_t *jobs = count_jobs(state);
+	int result = remap(state, conf, jobs, queue_to, err);
 
-	for (const struct job *job = state->records.first; job;
-	     job = job->all_next)
-		jobs[job->queue] += job_count(job);
-	result = remap(state, conf, jobs, queue_to, err);
 	if (result == 0) {
 		counts_reconf(state, conf, queue_to);
 		reconf_queues(state, conf, queue_to, now);
+		renumber_jobs(state, jobs, queue_to);
 	}
 	free(queue_to);
 	free(jobs);
@@ -125,19 +168,8 @@ int state_reconf(struct state *state, const struct conf *conf, int64_t now,
 		node_apply_conf(state, &state->nodes.node[i]);
 		pool_count_node(state, &state->nodes.node[i]);
 	}
-	for (struct job *job = state->records.first; job; job = job->all_next) {
-		struct spec spec;
-
-		spec_unpack(&spec, job->packed);
-		job_set_manners(state, job, &spec);
-		placed_key_forget(state, job);
-		if (job->state == JOB_PENDING)
-			state_reindex(state, job, now);
-	}
-	/* Prices may have changed: book what jobs have held so far at the
-	 * old prices. */
-	for (struct job *job = state->records.placed; job; job = job->row_next)
-		ledger_book(state, job, now);
+	reconf_placed(state, now);
+	sweep_begin(state, SWEEP_ALL, now);
 	state->gen++;
 	state_replan(state);
 	return 0;

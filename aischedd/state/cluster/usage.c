@@ -327,7 +327,6 @@ void usage_reconf(struct state *state, const struct conf *conf,
 			usage_change(u, half_life, 0, now);
 			touch(state, u);
 		}
-		u->jobs = u->running = 0;
 		u->queue = queue_to[u->queue];
 		if (u->queue == (uint32_t)-1) {
 			free(u);

@@ -123,8 +123,8 @@ void usage_backdate(struct state *state, struct job *job, int64_t from,
                     int64_t to);
 
 /* Renumber the queues for a new configuration. queue_to: the new number of each
- * queue; -1: it no longer exists. The numbers of jobs become 0: the caller
- * counts all jobs again. Stored values change only if the half-life does. */
+ * queue; -1: it no longer exists, and has no jobs. Stored values change only if
+ * the half-life does. */
 void usage_reconf(struct state *state, const struct conf *conf,
                   const uint32_t *queue_to, int64_t now);
 void usage_free(struct state *state);

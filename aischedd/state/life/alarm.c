@@ -9,6 +9,7 @@
 #include "aischedd/state/life/lifecycle.h"
 #include "aischedd/state/life/lifecycle_stop.h"
 #include "aischedd/state/pass/row.h"
+#include "aischedd/state/pass/sweep.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/heap.h"
 #include "libcommon/mem.h"
@@ -124,7 +125,8 @@ int64_t state_next_tick(const struct state *state)
 {
 	int64_t at = state->alarms.n ? state->alarms.heap[0].at : NO_TIME;
 
-	if (!deps_are_told(state) || state->crons.recheck)
+	if (!deps_are_told(state) || state_is_sweeping(state) ||
+	    state->crons.recheck)
 		return 0; /* a time in the past: the timer fires at once */
 	if (at == NO_TIME ||
 	    (state->last_plan.wake != NO_TIME && state->last_plan.wake < at))
@@ -207,6 +209,7 @@ void state_tick(struct state *state, int64_t now)
 {
 	uint64_t until = steps_so_far + STEPS_SLICE;
 
+	sweep_tick(state);
 	deps_refill(state);
 	deps_go_on(state, now);
 	cron_recheck_slice(state, now);

@@ -24,7 +24,8 @@ struct alarm_heap {
 int64_t state_next_tick(const struct state *state);
 
 /* Handle everything that is due by now: begin times, time limits, deadlines,
- * early signals, delays of retries, cron entries, reservations. */
+ * early signals, delays of retries, cron entries, reservations. Does a slice of
+ * the work that is divided among turns. */
 void state_tick(struct state *state, int64_t now);
 
 /*

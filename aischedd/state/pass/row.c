@@ -526,9 +526,12 @@ static void find_tops(struct row_index *rows, size_t nqueues)
 	for (size_t i = 0; i < nqueues; i++)
 		rows->top[i] = (struct row_top){ INT64_MIN, INT64_MIN, 0 };
 	while ((entry = roster_next(&rows->all, &at))) {
-		const struct row_key *key = (const void *)entry->row->key;
+		const struct row *row = entry->row;
+		const struct row_key *key = (const void *)row->key;
 
-		top_add(&rows->top[key->queue], key->priority, entry->number);
+		/* Not key->queue: a sweep may be about to renumber it. */
+		top_add(&rows->top[row->head->queue], key->priority,
+		        entry->number);
 		steps_add(1);
 	}
 	rows->top_made = rows->made;
@@ -560,6 +563,11 @@ void row_is_highest(struct state *state, const struct job *job, int64_t next)
 	    (struct row_top){ job->priority, next, job->row->number };
 	rows->top_made = rows->made;
 	rows->top_n = rows->all.n;
+}
+
+void row_forget_tops(struct state *state)
+{
+	state->rows.ntops = 0;
 }
 
 void rows_init(struct row_index *rows)

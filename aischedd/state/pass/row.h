@@ -188,6 +188,8 @@ int64_t row_highest_other(struct state *state, const struct job *job);
  * highest priority of its queue. next: what that function returned for this
  * job; no other job may have changed its row since. */
 void row_is_highest(struct state *state, const struct job *job, int64_t next);
+/* Forget it, because queues have other numbers. */
+void row_forget_tops(struct state *state);
 
 /* Update the job's entry in the roster of waiting jobs; call it when the number
  * of tasks of an array record has changed. */

@@ -1,6 +1,7 @@
 /* snapshot.c - copy the state into a snapshot, the input of the scheduler */
 #include "aischedd/state/pass/snapshot.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "aischedd/state/cluster/license.h"
@@ -11,6 +12,7 @@
 #include "aischedd/state/pass/snap_job.h"
 #include "aischedd/state/pass/snap_node.h"
 #include "aischedd/state/pass/snap_req.h"
+#include "aischedd/state/pass/sweep.h"
 
 uint64_t snapshot_word_key(const char *text, size_t len)
 {
@@ -207,6 +209,7 @@ static struct build *take(struct state *state, int64_t now, struct arena *arena,
 {
 	struct build *b = arena_array(arena, struct build, 1);
 
+	assert(only || !state_is_sweeping(state));
 	*b = (struct build){ .state = state,
 		             .only = only,
 		             .arena = arena,

@@ -1,0 +1,101 @@
+/* sweep.c - look again at many waiting jobs, in slices */
+#include "aischedd/state/pass/sweep.h"
+
+#include "aischedd/state/cluster/queue.h"
+#include "aischedd/state/life/submit.h"
+#include "aischedd/state/pass/row.h"
+#include "aischedd/state/state_priv.h"
+#include "libcommon/steps.h"
+
+enum {
+	STEPS_ROW = 12, /* to look up the row of a job */
+	STEPS_SWEEP = STEPS_SLICE / 4
+};
+
+void sweep_init(struct sweep *sweep)
+{
+	*sweep = (struct sweep){ .left = STEPS_SWEEP };
+}
+
+bool state_is_sweeping(const struct state *state)
+{
+	return state->sweep.what != 0;
+}
+
+static bool is_meant(const struct state *state, const struct job *job)
+{
+	unsigned what = state->sweep.what;
+	bool closed;
+
+	if (job->state != JOB_PENDING || job->place)
+		return false;
+	if (what & SWEEP_ALL)
+		return true;
+	closed = queue_closed_by(state, job->queue) >= 0;
+	return what & SWEEP_QUEUES && closed != (job->aside == WHY_QueueClosed);
+}
+
+static void look_at(struct state *state, struct job *job)
+{
+	struct spec spec;
+
+	steps_add(1);
+	if (!is_meant(state, job))
+		return;
+	if (state->sweep.what & SWEEP_ALL) {
+		spec_unpack(&spec, job->packed);
+		job_set_manners(state, job, &spec);
+	}
+	state_reindex(state, job, state->sweep.now);
+	steps_add(STEPS_ROW);
+}
+
+static void go_on(struct state *state)
+{
+	struct sweep *s = &state->sweep;
+	uint64_t until = steps_so_far + s->left;
+
+	while (s->what && steps_so_far < until) {
+		struct job *job = s->at;
+
+		if (job) {
+			s->at = job->all_next;
+			look_at(state, job);
+			continue;
+		}
+		s->what = s->next;
+		s->next = 0;
+		s->at = s->what ? state->records.first : NULL;
+	}
+	s->left = steps_so_far < until ? until - steps_so_far : 0;
+}
+
+void sweep_begin(struct state *state, unsigned what, int64_t now)
+{
+	struct sweep *s = &state->sweep;
+
+	s->now = now;
+	if (s->what) {
+		s->next |= what;
+	} else {
+		s->what = what;
+		s->at = state->records.first;
+	}
+	go_on(state);
+	if (!s->what)
+		return;
+	state->gen++; /* of a plan that is being made, nothing is applied */
+	state_replan(state);
+}
+
+void sweep_tick(struct state *state)
+{
+	state->sweep.left = STEPS_SWEEP;
+	go_on(state);
+}
+
+void sweep_skip(struct state *state, const struct job *job)
+{
+	if (state->sweep.at == job)
+		state->sweep.at = job->all_next;
+}

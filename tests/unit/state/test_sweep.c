@@ -1,0 +1,237 @@
+/* test_sweep.c - the rows of many jobs are looked up again in slices */
+#include "aischedd/state/cluster/queue.h"
+#include "aischedd/state/cluster/reconf.h"
+#include "aischedd/state/life/alarm.h"
+#include "aischedd/state/life/update.h"
+#include "aischedd/state/pass/apply.h"
+#include "aischedd/state/pass/snapshot.h"
+#include "aischedd/state/pass/sweep.h"
+#include "aischedd/state/pass/why.h"
+#include "aischedd/state/state_priv.h"
+#include "libcommon/mem.h"
+#include "libcommon/steps.h"
+#include "tests/unit/check.h"
+#include "tests/unit/state/world.h"
+
+#define QUEUES                                                      \
+	"default_queue = \"batch\"\npool here { runner = local }\n" \
+	"pool there { runner = kubernetes }\n"
+
+/* So many that a sweep takes at least three turns. */
+enum { MANY = STEPS_SLICE / 8 };
+
+/* Submit unlike jobs, without the checks after each that world_submit()
+ * makes. */
+static void submit_many(struct world *w, const char *options)
+{
+	struct spec spec = world_spec(w, options);
+	int queue = conf_queue_find(w->conf, spec.queue);
+
+	ck_assert_int_ge(queue, 0);
+	for (int i = 0; i < MANY; i++) {
+		spec.time_limit = 60 + i;
+		state_submit(w->state, &spec, &w->who, (uint32_t)queue, 1, 2,
+		             state_take_ids(w->state, 1), w->now);
+	}
+	world_check(w);
+}
+
+static void with_many(struct world *w, const char *conf)
+{
+	world_with_node(w, conf);
+	submit_many(w, "queue=batch cpus-per-task=4");
+}
+
+static void set_open(struct world *w, bool open)
+{
+	state_queue_set_open(w->state,
+	                     (uint32_t)conf_queue_find(w->conf, "batch"), open,
+	                     w->now);
+	world_check(w);
+}
+
+static int reload(struct world *w, const char *conf)
+{
+	conf_free(w->old_conf);
+	w->old_conf = w->conf;
+	w->conf = world_conf(conf);
+	return state_reconf(w->state, w->conf, w->now, &w->err);
+}
+
+static size_t rows(const struct world *w)
+{
+	return w->state->rows.all.n;
+}
+
+static enum reason why_last(const struct world *w)
+{
+	uint32_t position;
+	int64_t expected;
+
+	return state_why(w->state, w->state->records.last, w->now, NULL,
+	                 &expected, &position);
+}
+
+/* Tick until the sweep is over. Returns how many ticks that took. */
+static int finish(struct world *w)
+{
+	int n = 0;
+
+	while (state_is_sweeping(w->state)) {
+		uint64_t before = steps_so_far;
+
+		ck_assert(!state_wants_plan(w->state));
+		ck_assert_int_eq(state_next_tick(w->state), 0);
+		state_tick(w->state, w->now);
+		ck_assert_uint_le(steps_so_far - before, STEPS_SLICE);
+		n++;
+	}
+	world_check(w);
+	return n;
+}
+
+START_TEST(a_queue_is_closed_and_opened_in_slices)
+{
+	uint64_t before;
+	struct world w;
+
+	with_many(&w, NULL);
+	before = steps_so_far;
+	set_open(&w, false);
+	ck_assert_uint_le(steps_so_far - before, STEPS_SLICE);
+	ck_assert_uint_gt(rows(&w), MANY / 2);
+	ck_assert_int_eq(why_last(&w), WHY_QueueClosed);
+	ck_assert_int_ge(finish(&w), 2);
+	ck_assert_uint_eq(rows(&w), 0);
+	set_open(&w, true);
+	ck_assert_uint_lt(rows(&w), MANY / 2);
+	ck_assert_int_eq(why_last(&w), WHY_Unevaluated);
+	ck_assert_int_ge(finish(&w), 2);
+	ck_assert_uint_eq(rows(&w), MANY);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(a_queue_is_opened_again_before_all_know_that_it_is_closed)
+{
+	struct world w;
+
+	with_many(&w, NULL);
+	set_open(&w, false);
+	set_open(&w, true);
+	finish(&w);
+	ck_assert_uint_eq(rows(&w), MANY);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(a_queue_without_waiting_jobs_needs_no_sweep)
+{
+	static const char *const steps[] = { "close other", "open other",
+		                             NULL };
+	uint64_t before;
+	struct world w;
+
+	with_many(&w, QUEUES "queue batch { }\nqueue other { }\n");
+	before = steps_so_far;
+	world_play(&w, "", steps);
+	ck_assert_uint_eq(steps_so_far - before, 0);
+	ck_assert(!state_is_sweeping(w.state));
+	world_fini(&w);
+}
+END_TEST
+
+/* A plan that was made before may start jobs of the queue that was closed. */
+START_TEST(a_plan_from_before_is_not_applied)
+{
+	struct arena *arena = arena_new();
+	const struct snap *snap;
+	struct world w;
+
+	with_many(&w, NULL);
+	snap = state_snapshot(w.state, w.now, arena);
+	set_open(&w, false);
+	state_apply_plan(w.state, snap, sched_plan(snap, arena), &arena, w.now);
+	ck_assert_ptr_null(w.state->records.placed);
+	finish(&w);
+	ck_assert(state_wants_plan(w.state));
+	world_run(&w);
+	ck_assert_ptr_null(w.state->records.placed);
+	world_fini(&w);
+}
+END_TEST
+
+/* Cancel the job at which the sweep is, and all that follow. */
+START_TEST(jobs_that_end_meanwhile_are_skipped)
+{
+	struct world w;
+
+	with_many(&w, NULL);
+	set_open(&w, false);
+	while (w.state->sweep.at) {
+		struct event_in ev = { .kind = EV_cancel, .now = w.now };
+
+		ck_assert_int_eq(
+		    state_event(w.state, w.state->sweep.at, &ev, NULL), 0);
+		state_committed(w.state);
+	}
+	ck_assert_int_le(finish(&w), 1);
+	ck_assert_uint_eq(rows(&w), 0);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(a_configuration_is_replaced_in_slices)
+{
+	uint64_t before;
+	struct world w;
+
+	with_many(&w, QUEUES "queue batch { pools = {\"here\"} }\n");
+	before = steps_so_far;
+	ck_assert_int_eq(
+	    reload(&w, QUEUES "queue batch { pools = {\"there\"} }\n"), 0);
+	ck_assert_uint_le(steps_so_far - before, STEPS_SLICE);
+	world_check(&w);
+	ck_assert_int_ge(finish(&w), 2);
+	for (const struct job *job = state_first_job(w.state); job;
+	     job = job->all_next)
+		ck_assert_uint_eq(
+		    ((const struct row_key *)(const void *)job->row->key)
+			->pools,
+		    2);
+	world_fini(&w);
+}
+END_TEST
+
+/* The number of the queue becomes 0 while rows with the number 2 are left. */
+START_TEST(queues_are_renumbered_before_the_sweep)
+{
+	struct world w;
+
+	with_many(&w, QUEUES "queue a { }\nqueue b { }\nqueue batch { }\n");
+	ck_assert_int_eq(state_top(w.state, w.state->records.last, &w.err), 0);
+	ck_assert_int_eq(reload(&w, QUEUES "queue batch { }\n"), 0);
+	world_check(&w);
+	ck_assert(state_is_sweeping(w.state));
+	ck_assert_uint_eq(state_queue_count(w.state, 0, false), MANY);
+	ck_assert_int_eq(state_top(w.state, w.state->records.first, &w.err), 0);
+	ck_assert_int_gt(w.state->records.first->priority,
+	                 w.state->records.last->priority);
+	finish(&w);
+	world_run(&w);
+	ck_assert_ptr_eq(w.state->records.placed, w.state->records.first);
+	world_fini(&w);
+}
+END_TEST
+
+SUITE(sweep)
+{
+	tcase_add_test(tc, a_queue_is_closed_and_opened_in_slices);
+	tcase_add_test(
+	    tc, a_queue_is_opened_again_before_all_know_that_it_is_closed);
+	tcase_add_test(tc, a_queue_without_waiting_jobs_needs_no_sweep);
+	tcase_add_test(tc, a_plan_from_before_is_not_applied);
+	tcase_add_test(tc, jobs_that_end_meanwhile_are_skipped);
+	tcase_add_test(tc, a_configuration_is_replaced_in_slices);
+	tcase_add_test(tc, queues_are_renumbered_before_the_sweep);
+}
