@@ -101,7 +101,7 @@ ok "its configuration is right" "$aischedd" --check-config \
 policies_are_read()
 {
 	[ "$(kube get validatingadmissionpolicies -o \
-		'jsonpath={.items[*].status.observedGeneration}')" = "1 1 1 1 1" ]
+		'jsonpath={.items[*].status.observedGeneration}')" = "1 1 1 1 1 1" ]
 }
 ok "its policies are read" wait_for policies_are_read
 is "without a warning" "$(kube get validatingadmissionpolicies -o \
@@ -128,7 +128,8 @@ like "and a configuration" "$out" '#ours'
 # alice has the rights of an admin in every namespace, but may not change nodes.
 # She also has the rights whose use the policies forbid.
 kube create clusterrole pods-anyhow --verb=get,create,update,patch \
-	--resource=pods/binding,pods/resize >/dev/null
+	--resource=pods/binding,pods/resize,resourceclaims/status \
+	--resource=resourceclaims,resourceclaims/binding >/dev/null
 for role in admin pods-anyhow; do
 	kube create clusterrolebinding "alice-$role" --clusterrole="$role" \
 		--user=alice >/dev/null
@@ -156,13 +157,20 @@ make_ending()
 # KIND NAME [LABELS [ANNOTATIONS]]: whether alice may make such an object
 try_object()
 {
+	case $1 in
+	Service) object_rest=', "spec": {"ports": [{"port": 80}]}' ;;
+	ResourceClaim) object_rest=", $claim_spec" ;;
+	*) object_rest= ;;
+	esac
+	[ "$1" = ResourceClaim ] && object_api=resource.k8s.io/v1 || object_api=v1
 	kube --namespace "$ns" --as alice create --dry-run=server -f - <<-END
-		{"apiVersion": "v1", "kind": "$1", "metadata": {"name": "$2",
-			"labels": {${3-}}, "annotations": {${4-}}}
-		$([ "$1" != Service ] ||
-			echo ', "spec": {"ports": [{"port": 80}]}')}
+		{"apiVersion": "$object_api", "kind": "$1", "metadata": {
+			"name": "$2", "labels": {${3-}},
+			"annotations": {${4-}}} $object_rest}
 	END
 }
+claim_spec='"spec": {"devices": {"requests": [{"name": "gpus", "exactly":
+	{"deviceClassName": "gpu.test"}}]}}'
 
 # Make a pod that the policies take for a pod of a Job; it stays pending.
 controller=system:serviceaccount:kube-system:job-controller
@@ -301,7 +309,7 @@ ok "a node makes its static pods" kube --namespace default --as system:node:gpu-
 		"containers": [{"name": "a", "image": "a"}]}}
 	END
 
-for kind in Secret Service; do
+for kind in Secret Service ResourceClaim; do
 	ok "a $kind of hers is allowed" try_object $kind own
 	denied "but none labelled as ours" "labels objects" \
 		try_object $kind own '"aisched.io/cluster": "c"'
@@ -462,7 +470,23 @@ kube_slice dra-0 1 1 a gpu-0:0:0 gpu-1:0:0
 ok "a node shows GPUs by name" wait_for gpus_are_shown
 id=$(aisub --parsable -n 2 --gpus-per-task 1 --nodelist dra-0 --wrap true)
 ok "tasks get GPUs by claims" wait_for is_state "$id" RUNNING
+claim=$(kube --namespace "$ns" get resourceclaims -o name | head -n 1)
+denied "others cannot change which" "which GPUs a pod has" \
+	her patch "$claim" --subresource status --type merge \
+	-p '{"status": {"reservedFor": null, "allocation": null}}'
+denied "nor say that they are of another job" "labels objects" \
+	her label "$claim" --overwrite aisched.io/job-id=7
+denied "nor that they are others" "whose an object is" \
+	her annotate "$claim" --overwrite aisched.io/gpus=0=a/gpu-1
+denied "nor that they are free" "in use until the pod has ended" \
+	her patch "$claim" --type merge -p '{"metadata": {"finalizers": null}}'
+ok "but note something" her annotate "$claim" note=mine
+no_claim_is_left()
+{
+	[ -z "$(kube --namespace "$ns" get resourceclaims -o name)" ]
+}
 aicancel --wait "$id"
+ok "when the job has ended, the controller frees them" wait_for no_claim_is_left
 
 is_cordoned()
 {

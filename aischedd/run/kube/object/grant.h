@@ -15,7 +15,8 @@
 #include "aischedd/run/kube/object/object.h"
 
 /* Annotations of a claim: index, node and devices of its pod; the devices as
- * "0=POOL/NAME,3=POOL/NAME". */
+ * "0=POOL/NAME,3=POOL/NAME". The policies of contrib/kubernetes keep others
+ * from setting them. */
 #define KUBE_NOTE_INDEX "aisched.io/index"
 #define KUBE_NOTE_NODE  "aisched.io/node"
 #define KUBE_NOTE_GPUS  "aisched.io/gpus"
