@@ -1,22 +1,29 @@
 /* bench_state - measure the parts of a scheduling pass outside of sched_plan():
  * taking the snapshot (ms), finishing it on another thread (finish_ms) and
- * applying the plan, the longest of its parts (apply_ms); also users' usage and
- * recurring jobs. Prints a line for each measurement */
+ * applying the plan, the longest of its parts (apply_ms); also events that
+ * concern many jobs, users' usage and recurring jobs. Prints a line for each
+ * measurement */
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "aischedd/sched/plan.h"
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/pool.h"
+#include "aischedd/state/cluster/queue.h"
+#include "aischedd/state/cluster/reconf.h"
+#include "aischedd/state/cluster/reserve.h"
 #include "aischedd/state/cluster/usage.h"
+#include "aischedd/state/cluster/volume.h"
 #include "aischedd/state/life/alarm.h"
 #include "aischedd/state/life/cron.h"
 #include "aischedd/state/life/submit.h"
 #include "aischedd/state/life/submit_check.h"
 #include "aischedd/state/pass/apply.h"
 #include "aischedd/state/pass/snapshot.h"
+#include "aischedd/state/pass/sweep.h"
 #include "aischedd/state/state.h"
 #include "libcommon/cron/schedule.h"
 #include "libcommon/cron/zones.h"
@@ -181,6 +188,117 @@ static void bench_snapshot(uint32_t jobs, uint32_t shapes, const char *near)
 	buf_free(&warnings);
 }
 
+/* --- events that concern many jobs --------------------------------------- */
+
+/* The configuration before and after a reload; in `renumbered`, the queue has
+ * another number. */
+static const char cluster[] = "pool here { runner = kubernetes }\n"
+			      "queue batch { }\n";
+static const char renumbered[] = "pool here { runner = kubernetes }\n"
+				 "default_queue = \"batch\"\n"
+				 "queue a { }\nqueue batch { }\n";
+
+static void close_queue(struct state *state, void *arg)
+{
+	(void)arg;
+	state_queue_set_open(state, 0, false, 1);
+}
+
+static void open_queue(struct state *state, void *arg)
+{
+	(void)arg;
+	state_queue_set_open(state, 0, true, 1);
+}
+
+static void reload(struct state *state, void *arg)
+{
+	struct err err;
+
+	if (state_reconf(state, arg, 1, &err) < 0)
+		exit(1);
+}
+
+static void set_clock(struct state *state, void *arg)
+{
+	(void)arg;
+	state_clock_set(state, 60000, 61000);
+}
+
+static void see_volumes(struct state *state, void *arg)
+{
+	const struct volume_info all = { .namespace = "default" };
+
+	(void)arg;
+	state_volume_seen(state, 0, &all, 1);
+}
+
+static void see_pool(struct state *state, void *arg)
+{
+	(void)arg;
+	state_pool_ready(state, 0, false);
+	state_pool_ready(state, 0, true);
+}
+
+static void reserve(struct state *state, void *arg)
+{
+	const struct reserve_ask ask = { .name = "r",
+		                         .start = 100,
+		                         .end = 200,
+		                         .users = "",
+		                         .nodes = "n1" };
+	struct err err;
+
+	(void)arg;
+	if (state_reserve(state, &ask, 1, &err) < 0)
+		exit(1);
+}
+
+/* Measure the longest turn that an event takes part in, and all of them. */
+static void bench_event(struct state *state, const char *name,
+                        void event(struct state *state, void *arg), void *arg)
+{
+	double began = now_s(), at = began, longest = 0, now;
+
+	event(state, arg);
+	do {
+		longest = most(longest, now_s() - at);
+		at = now_s();
+		if (state_is_sweeping(state))
+			state_tick(state, 1);
+		now = now_s();
+		longest = most(longest, now - at);
+	} while (state_is_sweeping(state));
+	printf("event what=%s longest_ms=%.1f all_ms=%.0f\n", name,
+	       longest * 1e3, (now - began) * 1e3);
+}
+
+static void bench_events(uint32_t jobs)
+{
+	struct buf warnings = { 0 };
+	struct conf *conf = conf_parse(cluster, "bench", &warnings, NULL);
+	struct conf *other = conf_parse(cluster, "bench", &warnings, NULL);
+	struct conf *last = conf_parse(renumbered, "bench", &warnings, NULL);
+	struct state *state = state_new(conf, no_past, NULL);
+
+	add_nodes(state);
+	add_jobs(state, jobs, jobs, NULL);
+	state_tick(state, 1);
+	printf("events jobs=%u\n", jobs);
+	bench_event(state, "close", close_queue, NULL);
+	bench_event(state, "open", open_queue, NULL);
+	bench_event(state, "clock", set_clock, NULL);
+	bench_event(state, "volume", see_volumes, NULL);
+	bench_event(state, "numa", see_pool, NULL);
+	bench_event(state, "reserve", reserve, NULL);
+	bench_event(state, "reload", reload, other);
+	bench_event(state, "renumber", reload, last);
+	state_free(state);
+	conf_free(conf);
+	conf_free(other);
+	conf_free(last);
+	buf_free(&warnings);
+}
+
 /* --- users --------------------------------------------------------------- */
 
 /* Measure how long it takes to recompute the decayed usage of users without
@@ -284,16 +402,24 @@ static void bench_entries(struct zones *zones, uint32_t entries)
 	buf_free(&warnings);
 }
 
-int main(void)
+/* Usage: bench_state [events [JOBS]] */
+int main(int argc, char **argv)
 {
-	struct zones *zones = zones_new();
+	struct zones *zones;
 
+	if (argc > 1 && !strcmp(argv[1], "events")) {
+		bench_events(argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10)
+		                      : 1000000);
+		return 0;
+	}
+	zones = zones_new();
 	bench_snapshot(100000, 1000, NULL);
 	bench_snapshot(1000000, 8, NULL);
 	bench_snapshot(1000000, 1000, NULL);
 	bench_snapshot(1000000, 100000, NULL);
 	bench_snapshot(1000000, 1000000, NULL);
 	bench_snapshot(900, 900, "1");
+	bench_events(1000000);
 	bench_usage(65536);
 	bench_next(zones);
 	bench_entries(zones, 10000);

@@ -149,6 +149,7 @@ struct job {
 	bool claims : 1;   /* it mounts volume claims */
 	bool affine : 1;   /* it names jobs with --near or --apart */
 	bool ports : 1;    /* it names ports with --port */
+	bool aligned : 1;  /* pool_aligns() depends on what it asks for */
 	/* it was made as a Job in its cluster, not by aisub */
 	bool adopted : 1;
 	bool preemptible; /* it may be evicted, as its class says */

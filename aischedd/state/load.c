@@ -135,6 +135,7 @@ int state_load_job(struct state *state, struct job **taken,
 	job->reserved = spec.reservation != NULL;
 	job->claims = volume_is_named(spec.mount);
 	job->affine = affinity_is_asked(&spec);
+	job->aligned = pool_align_is_asked(&spec);
 	job->ports = spec.ports != NULL;
 	job->adopted = spec.kube_uid != NULL;
 	job_set_manners(state, job, &spec);

@@ -312,8 +312,10 @@ void state_count(struct state *state, const struct job *job, int sign)
 	usage->jobs += n;
 	state->users.user[job->user].njobs += n;
 	state->queues.queue[job->queue].jobs += n;
-	if (job->state == JOB_PENDING)
+	if (job->state == JOB_PENDING) {
+		sweep_count(state, job, n);
 		return;
+	}
 	usage->running += n;
 	state->queues.queue[job->queue].running += n;
 }

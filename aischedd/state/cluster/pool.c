@@ -5,7 +5,7 @@
 
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/life/lifecycle.h"
-#include "aischedd/state/pass/row.h"
+#include "aischedd/state/pass/sweep.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 #include "libcommon/topology.h"
@@ -31,7 +31,7 @@ static bool demands_numa(const struct spec *spec)
 	return numa == NUMA_STRICT || numa == NUMA_TIGHT;
 }
 
-static bool demands(const struct spec *spec)
+bool pool_align_is_asked(const struct spec *spec)
 {
 	return demands_numa(spec) || links_parse(spec->links) == LINKS_STRICT;
 }
@@ -47,7 +47,7 @@ bool pool_aligns(const struct state *state, uint32_t pool,
 	/* Assume that a cluster can align tasks until it has
 	 * listed its nodes. */
 	if (!runner_traits(conf->runner)->has_api ||
-	    !state->pools.ready[pool] || !demands(spec))
+	    !state->pools.ready[pool] || !pool_align_is_asked(spec))
 		return true;
 	if (n[GIVES_COUNTED] || !(n[GIVES_NAMED] + n[GIVES_NO_NUMA]))
 		err_set(err, EINVAL,
@@ -64,23 +64,6 @@ bool pool_aligns(const struct state *state, uint32_t pool,
 	else
 		return true;
 	return false;
-}
-
-/* Update the rows of all pending jobs that demand a placement by NUMA nodes
- * or links. */
-static void realign(struct state *state)
-{
-	struct spec spec;
-
-	for (struct job *job = state->records.first; job; job = job->all_next) {
-		if (job->state != JOB_PENDING || job->place)
-			continue;
-		spec_unpack(&spec, job->packed);
-		if (!demands(&spec))
-			continue;
-		placed_key_forget(state, job);
-		state_reindex(state, job, job->submit);
-	}
 }
 
 /* Returns which kinds of nodes the pool has, as bits: pool_aligns() depends
@@ -103,7 +86,7 @@ void pool_count_node(struct state *state, struct node *node)
 	n[now] += now != GIVES_NONE;
 	node->gives = now;
 	if (state->pools.ready[node->pool] && answers(n) != was)
-		realign(state);
+		sweep_begin(state, SWEEP_ALIGNED, NO_TIME);
 }
 
 /* --- reports of runners --------------------------------------------------- */
@@ -114,7 +97,7 @@ void state_pool_ready(struct state *state, uint32_t pool, bool ready)
 
 	state->pools.ready[pool] = ready;
 	if (changes && runner_traits(state->conf->pools[pool].runner)->has_api)
-		realign(state);
+		sweep_begin(state, SWEEP_ALIGNED, NO_TIME);
 	if (state_pool_unready(state) < 0)
 		nodes_drop_expected(state);
 	state->gen++;

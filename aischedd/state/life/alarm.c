@@ -72,12 +72,12 @@ void state_arm(struct state *state, const struct job *job)
 		state_alarm(state, limit_at - spec.signal_before, job->id);
 }
 
-/* Move the times of a job by the seconds by which the clock was set. Do not
- * move job->runs->resumed if it lies after the old clock's time: it was read
- * from another clock, perhaps before the machine was booted. */
+/* Move the times of a job with nodes by the seconds by which the clock was set.
+ * Do not move job->runs->resumed if it lies after the old clock's time: it was
+ * read from another clock, perhaps before the machine was booted. */
 static void shift(struct state *state, struct job *job, int64_t by, int64_t now)
 {
-	if (job->place && by > 0)
+	if (by > 0)
 		usage_backdate(state, job, now - by, now);
 	if (job->runs->resumed != NO_TIME && job->runs->resumed <= now - by)
 		job_runs(job)->resumed += by;
@@ -96,16 +96,14 @@ void state_clock_set(struct state *state, int64_t by_ms, int64_t now_ms)
 
 	capacity_pause(state, now_ms - by_ms);
 	capacity_go_on(state, now_ms);
-	for (struct job *job = state_first_job(state); job; job = job->all_next)
-		if (job->place)
-			ledger_pause(state, job, now_ms - by_ms);
-	for (struct job *job = state_first_job(state); job;
-	     job = job->all_next) {
-		if (job->place)
-			ledger_go_on(state, job, now_ms);
-		if (job->place || job->runs->retry_at != NO_TIME)
-			shift(state, job, by, now);
+	for (struct job *job = state->records.placed; job; job = job->row_next)
+		ledger_pause(state, job, now_ms - by_ms);
+	for (struct job *job = state->records.placed; job;
+	     job = job->row_next) {
+		ledger_go_on(state, job, now_ms);
+		shift(state, job, by, now);
 	}
+	sweep_begin(state, SWEEP_RETRIES, now);
 	for (size_t i = 0; i < state->nodes.n; i++) {
 		struct node *node = &state->nodes.node[i];
 

@@ -96,6 +96,7 @@ struct job *state_make_job(struct state *state, const struct spec *spec,
 	job->reserved = spec->reservation != NULL;
 	job->claims = volume_is_named(spec->mount);
 	job->affine = affinity_is_asked(spec);
+	job->aligned = pool_align_is_asked(spec);
 	job->ports = spec->ports != NULL;
 	job->adopted = spec->kube_uid != NULL;
 	job->cron = spec->cron_id != SPEC_UNSET ? (uint64_t)spec->cron_id : 0;

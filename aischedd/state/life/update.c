@@ -422,6 +422,7 @@ static void take_spec(struct change *c)
 	job->reserved = c->submit.spec.reservation != NULL;
 	job->claims = volume_is_named(c->submit.spec.mount);
 	job->affine = affinity_is_asked(&c->submit.spec);
+	job->aligned = pool_align_is_asked(&c->submit.spec);
 	reserve_admit(c->state, &c->submit.spec, c->who);
 	state_count(c->state, job, 1);
 	names_add(c->state, job);

@@ -22,31 +22,49 @@ bool state_is_sweeping(const struct state *state)
 	return state->sweep.what != 0;
 }
 
+void sweep_count(struct state *state, const struct job *job, uint64_t n)
+{
+	state->sweep.nreserved += job->reserved ? n : 0;
+	state->sweep.nclaims += job->claims ? n : 0;
+	state->sweep.naligned += job->aligned ? n : 0;
+}
+
+/* Whether the queue of the job was closed or opened. */
+static bool is_queue_new(const struct state *state, const struct job *job)
+{
+	bool closed = queue_closed_by(state, job->queue) >= 0;
+
+	return closed != (job->aside == WHY_QueueClosed);
+}
+
 static bool is_meant(const struct state *state, const struct job *job)
 {
 	unsigned what = state->sweep.what;
-	bool closed;
 
-	if (job->state != JOB_PENDING || job->place)
-		return false;
-	if (what & SWEEP_ALL)
-		return true;
-	closed = queue_closed_by(state, job->queue) >= 0;
-	return what & SWEEP_QUEUES && closed != (job->aside == WHY_QueueClosed);
+	return what & SWEEP_ALL || (what & SWEEP_RESERVED && job->reserved) ||
+	       (what & SWEEP_CLAIMS && job->claims) ||
+	       (what & SWEEP_ALIGNED && job->aligned) ||
+	       (what & SWEEP_RETRIES && job->runs->retry_at != NO_TIME) ||
+	       (what & SWEEP_QUEUES && is_queue_new(state, job));
 }
 
 static void look_at(struct state *state, struct job *job)
 {
+	const struct sweep *s = &state->sweep;
 	struct spec spec;
 
 	steps_add(1);
-	if (!is_meant(state, job))
+	if (job->state != JOB_PENDING || job->place || !is_meant(state, job))
 		return;
-	if (state->sweep.what & SWEEP_ALL) {
+	if (s->what & SWEEP_ALL) {
 		spec_unpack(&spec, job->packed);
 		job_set_manners(state, job, &spec);
 	}
-	state_reindex(state, job, state->sweep.now);
+	if (s->what & SWEEP_RETRIES && job->runs->retry_at != NO_TIME) {
+		job_runs(job)->retry_at = NO_TIME;
+		state_touch(state, job);
+	}
+	state_reindex(state, job, s->now == NO_TIME ? job->submit : s->now);
 	steps_add(STEPS_ROW);
 }
 
@@ -74,7 +92,12 @@ void sweep_begin(struct state *state, unsigned what, int64_t now)
 {
 	struct sweep *s = &state->sweep;
 
-	s->now = now;
+	if ((what == SWEEP_RESERVED && !s->nreserved) ||
+	    (what == SWEEP_CLAIMS && !s->nclaims) ||
+	    (what == SWEEP_ALIGNED && !s->naligned))
+		return;
+	if (now != NO_TIME || !s->what)
+		s->now = now;
 	if (s->what) {
 		s->next |= what;
 	} else {

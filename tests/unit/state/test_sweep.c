@@ -1,6 +1,8 @@
 /* test_sweep.c - the rows of many jobs are looked up again in slices */
+#include "aischedd/state/cluster/pool.h"
 #include "aischedd/state/cluster/queue.h"
 #include "aischedd/state/cluster/reconf.h"
+#include "aischedd/state/cluster/volume.h"
 #include "aischedd/state/life/alarm.h"
 #include "aischedd/state/life/update.h"
 #include "aischedd/state/pass/apply.h"
@@ -224,6 +226,102 @@ START_TEST(queues_are_renumbered_before_the_sweep)
 }
 END_TEST
 
+/* Events that concern jobs with one option only, and jobs with that option,
+ * which wait for what the events report. */
+static void see_claims(struct world *w)
+{
+	const struct volume_info all = { .namespace = "aisched" };
+
+	state_volume_seen(w->state, 0, &all, w->now);
+}
+
+static void reserve(struct world *w)
+{
+	static const char *const steps[] = { "reserve r 100 200 n0 -", NULL };
+
+	world_play(w, "", steps);
+}
+
+static void see_gpus(struct world *w)
+{
+	state_pool_ready(w->state, 0, false);
+	state_pool_ready(w->state, 0, true);
+}
+
+static const struct {
+	const char *name, *options;
+	void (*happen)(struct world *w);
+} kinds[] = {
+	{ "claims", "queue=batch mount=pvc:data:/data", see_claims },
+	{ "reservations", "queue=batch reservation=old", reserve },
+	{ "gpus", "queue=batch gpus-per-task=1 numa=strict", see_gpus },
+};
+
+/* Make a reservation that jobs can name. */
+static void reserve_old(struct world *w)
+{
+	static const char *const steps[] = { "reserve old 0 50 n0 ada", NULL };
+
+	world_play(w, "", steps);
+}
+
+START_TEST(an_event_concerns_few_jobs)
+{
+	uint64_t before;
+	struct world w;
+
+	with_many(&w, "pool here { runner = kubernetes }\nqueue batch { }\n");
+	before = steps_so_far;
+	kinds[_i].happen(&w);
+	ck_assert_msg(steps_so_far - before < MANY, "%s", kinds[_i].name);
+	ck_assert_msg(!state_is_sweeping(w.state), "%s", kinds[_i].name);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(an_event_that_concerns_many_jobs_is_taken_in_slices)
+{
+	uint64_t before;
+	struct world w;
+
+	world_with_node(&w,
+	                "pool here { runner = kubernetes }\nqueue batch { }\n");
+	reserve_old(&w);
+	submit_many(&w, kinds[_i].options);
+	before = steps_so_far;
+	kinds[_i].happen(&w);
+	ck_assert_msg(steps_so_far - before <= STEPS_SLICE, "%s",
+	              kinds[_i].name);
+	ck_assert_msg(state_is_sweeping(w.state), "%s", kinds[_i].name);
+	ck_assert_msg(finish(&w) >= 2, "%s", kinds[_i].name);
+	world_fini(&w);
+}
+END_TEST
+
+/* A job whose start failed is tried again after the clock was set, although
+ * many others wait. */
+START_TEST(the_clock_is_set_in_slices)
+{
+	uint64_t before, id;
+	struct world w;
+
+	world_with_node(&w, NULL);
+	for (int i = 0; i < 3; i++)
+		submit_many(&w, "queue=batch hold");
+	id = world_submit(&w, "");
+	world_plan(&w);
+	world_event(&w, id, EV_start_failed);
+	before = steps_so_far;
+	state_clock_set(w.state, -500000, (w.now - 500) * 1000);
+	ck_assert_uint_le(steps_so_far - before, STEPS_SLICE);
+	ck_assert(state_is_sweeping(w.state));
+	ck_assert_int_eq(why_last(&w), WHY_StartFailed);
+	ck_assert_int_ge(finish(&w), 1);
+	ck_assert_ptr_nonnull(w.state->records.last->row);
+	world_fini(&w);
+}
+END_TEST
+
 SUITE(sweep)
 {
 	tcase_add_test(tc, a_queue_is_closed_and_opened_in_slices);
@@ -234,4 +332,10 @@ SUITE(sweep)
 	tcase_add_test(tc, jobs_that_end_meanwhile_are_skipped);
 	tcase_add_test(tc, a_configuration_is_replaced_in_slices);
 	tcase_add_test(tc, queues_are_renumbered_before_the_sweep);
+	tcase_add_loop_test(tc, an_event_concerns_few_jobs, 0,
+	                    ARRAY_SIZE(kinds));
+	tcase_add_loop_test(tc,
+	                    an_event_that_concerns_many_jobs_is_taken_in_slices,
+	                    0, ARRAY_SIZE(kinds));
+	tcase_add_test(tc, the_clock_is_set_in_slices);
 }

@@ -699,6 +699,7 @@ struct counts {
 	uint64_t state[JOB_NSTATES];
 	uint64_t jobs[64], running[64]; /* by queue */
 	size_t placed, holders;
+	uint64_t reserved, claims, aligned; /* pending jobs */
 };
 
 static void count(const struct job *job, struct counts *c)
@@ -716,8 +717,13 @@ static void count(const struct job *job, struct counts *c)
 	if (job_state_is_final((enum job_state)job->state))
 		return;
 	c->jobs[job->queue] += n;
-	if (job->state != JOB_PENDING)
+	if (job->state != JOB_PENDING) {
 		c->running[job->queue] += n;
+		return;
+	}
+	c->reserved += job->reserved ? n : 0;
+	c->claims += job->claims ? n : 0;
+	c->aligned += job->aligned ? n : 0;
 }
 
 static void check_array(const struct state *state, const struct array *array)
@@ -895,6 +901,9 @@ void world_check(const struct world *w)
 		placed++;
 	ck_assert_uint_eq(placed, c.placed);
 	ck_assert_uint_eq(state->claims.n, c.holders);
+	ck_assert_uint_eq(state->sweep.nreserved, c.reserved);
+	ck_assert_uint_eq(state->sweep.nclaims, c.claims);
+	ck_assert_uint_eq(state->sweep.naligned, c.aligned);
 	for (int s = 0; s < JOB_NSTATES; s++)
 		ck_assert_uint_eq(state_counts(state)[s], c.state[s]);
 	for (uint32_t q = 0; q < state->conf->nqueues; q++) {
