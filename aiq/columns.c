@@ -137,6 +137,7 @@ static const struct column job_columns[] = {
 	{ "mem_per_cpu", "MEM/CPU", .right = true, .show = SHOW_MIB },
 	{ "exclusive", "EXCLUSIVE", .letter = 'h' },
 	{ "allocation", "ALLOCATION", .show = SHOW_TEXT },
+	{ "shared_tasks", "SHARED_TASKS", .right = true },
 };
 
 static const struct column node_columns[] = {

@@ -119,6 +119,7 @@
 	X(batch_host, false, false)      \
 	X(time_left, false, false)       \
 	X(allocation, false, false)      \
+	X(shared_tasks, false, false)    \
 	X(devices, false, true)          \
 	X(asked, false, false)           \
 	X(gpu_idle_seconds, false, true)

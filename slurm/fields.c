@@ -399,6 +399,13 @@ VALUE(v_limit_raw)
 		buf_puts(out, "UNLIMITED");
 }
 
+/* Print the number of tasks that the job is for. */
+VALUE(v_job_tasks)
+{
+	UNUSED;
+	buf_i64(out, job_tasks(row));
+}
+
 VALUE(v_alloc_nodes)
 {
 	UNUSED;
@@ -623,7 +630,7 @@ const struct slurm_field job_fields[] = {
 	{ 0, "HetJobOffset", "HET_JOB_OFFSET", "", v_none, "N/A", OF_SQUEUE, 0 },
 	{ 0, "MinTime", "TIME_MIN", "", v_none, "0:00", OF_SQUEUE, 0 },
 	{ 0, "Network", "NETWORK", "", v_none, "(null)", OF_SQUEUE, 0 },
-	{ 0, "NumTasks", "TASKS", "tasks", v_as_is, NULL, OF_SQUEUE, 0 },
+	{ 0, "NumTasks", "TASKS", "tasks shared_tasks", v_job_tasks, NULL, OF_SQUEUE, 0 },
 	{ 0, "PendingTime", "PENDING_TIME", "submit_time start_time end_time", v_pending, NULL, OF_SQUEUE, 0 },
 	{ 0, "PreemptTime", "PREEMPT_TIME", "", v_none, "N/A", OF_SQUEUE, 0 },
 	{ 0, "Profile", "PROFILE", "", v_none, "NotSet", OF_SQUEUE, 0 },

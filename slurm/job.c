@@ -108,6 +108,13 @@ int64_t job_cpus(const json_t *row)
 	return (int64_t)ceil(row_real(row, "alloc_cpus") - 1e-9);
 }
 
+int64_t job_tasks(const json_t *row)
+{
+	int64_t shared = row_int(row, "shared_tasks");
+
+	return shared > tasks_of(row) ? shared : tasks_of(row);
+}
+
 int64_t job_mem_mib(const json_t *row)
 {
 	int64_t mib = row_int(row, "alloc_mem_mib");

@@ -24,6 +24,9 @@ int64_t job_end(const json_t *row);
 /* the highest exit code of the job's steps; 0 if they were not read */
 int64_t job_derived(const json_t *row);
 int64_t job_cpus(const json_t *row);
+/* the tasks that the job asked for, even if they share CPUs: needs tasks and
+ * shared_tasks */
+int64_t job_tasks(const json_t *row);
 int64_t job_mem_mib(const json_t *row); /* of all tasks */
 /* Print the job's resources as "cpu=1,mem=100M,node=1,billing=1", those of a
  * step without billing. */

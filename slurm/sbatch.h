@@ -14,7 +14,7 @@ struct sbatch {
 	struct submit submit; /* first, as spec_set.h requires */
 	json_t *clusters;
 	const char *export_file; /* NULL: none */
-	bool verbose;
+	bool verbose, overcommit;
 };
 
 extern const struct command_line sbatch_line;

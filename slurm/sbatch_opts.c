@@ -277,6 +277,7 @@ static const struct opt opts[] = {
 	{ 0, "ntasks-per-node", "N", "at most N tasks on a node", spec_set_int, SPEC(tasks_per_node) },
 	{ 0, "open-mode", "MODE", "append, or truncate", set_open_mode, SPEC(append) },
 	{ 'o', "output", "FILE", "standard output", spec_set_text, SPEC(output) },
+	{ 'O', "overcommit", NULL, "let all tasks on a node share the CPUs of one", opt_set_true, AT(overcommit) },
 	{ 0, "parsable", NULL, "print only the id", opt_set_true, AT(submit.parsable) },
 	{ 'p', "partition", "QUEUE,...", "queue it waits in", spec_set_text, SPEC(queue) },
 	{ 0, "priority", "N", "priority instead of its class's", spec_set_int, SPEC(priority) },
@@ -307,8 +308,7 @@ static const struct opt opts[] = {
 	IGNORED(0, "mem-bind", "HOW"), IGNORED(0, "mincpus", "N"),
 	IGNORED(0, "network", "HOW"), IGNORED_OPTIONAL('k', "no-kill"),
 	IGNORED(0, "ntasks-per-core", "N"), IGNORED(0, "ntasks-per-socket", "N"),
-	IGNORED(0, "oom-kill-step", "HOW"), IGNORED('O', "overcommit", NULL),
-	IGNORED('s', "oversubscribe", NULL), IGNORED(0, "power", "HOW"),
+	IGNORED(0, "oom-kill-step", "HOW"), IGNORED('s', "oversubscribe", NULL), IGNORED(0, "power", "HOW"),
 	IGNORED(0, "profile", "HOW"),
 	IGNORED_OPTIONAL(0, "propagate"), IGNORED(0, "reboot", NULL),
 	IGNORED(0, "segment", "N"), IGNORED(0, "share", NULL),
@@ -421,6 +421,7 @@ static void merge(struct sbatch *to, struct sbatch *from)
 	if (!to->export_file)
 		to->export_file = from->export_file;
 	to->verbose |= from->verbose;
+	to->overcommit |= from->overcommit;
 }
 
 void sbatch_from_env(struct sbatch *sbatch)
@@ -550,6 +551,23 @@ void sbatch_from_script(struct sbatch *sbatch, const struct buf *script)
 
 /* --- the request ---------------------------------------------------------- */
 
+/* --overcommit: ask for the CPUs of one task on each node, which all tasks
+ * share. GPUs are still those of all tasks. */
+static void share_cpus(struct spec *spec)
+{
+	int64_t nodes = spec_is_set(spec->nodes) ? spec->nodes : 1;
+	int64_t each =
+	    spec_is_set(spec->tasks_per_node) ? spec->tasks_per_node : 1;
+	int64_t tasks = spec_is_set(spec->tasks) ? spec->tasks : nodes * each;
+
+	if (spec_is_set(spec->gpus)) {
+		spec->gpus_job = (spec->gpus * tasks + 999) / 1000;
+		spec->gpus = SPEC_UNSET;
+	}
+	spec->shared_tasks = tasks;
+	spec->tasks = spec->tasks_per_node = SPEC_UNSET;
+}
+
 int sbatch_resolve(struct sbatch *sbatch, struct err *err)
 {
 	struct spec *spec = &sbatch->submit.spec;
@@ -564,6 +582,8 @@ int sbatch_resolve(struct sbatch *sbatch, struct err *err)
 		        (long long)spec->nodes, (long long)spec->tasks);
 		spec->nodes = spec->tasks;
 	}
+	if (sbatch->overcommit)
+		share_cpus(spec);
 	/* Ignore --spread-job if the constraint says how many nodes have each
 	 * feature. */
 	if (spec->constraint && strchr(spec->constraint, '*'))

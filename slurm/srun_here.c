@@ -130,14 +130,6 @@ static int find(struct srun *s, struct srun_job *ret)
 
 /* --- srun outside of jobs ------------------------------------------------- */
 
-/* Whether -O keeps the option from the job: as in Slurm, all tasks share the
- * CPUs of one. */
-static bool is_overcommitted(const struct srun *s, const struct opt *opt)
-{
-	return s->overcommit && (!strcmp(opt->name, "ntasks") ||
-	                         !strcmp(opt->name, "ntasks-per-node"));
-}
-
 /* Fill in the request for the job that srun makes for its step. Returns the
  * status to exit with, 0 to go on. */
 static int ask_as(const struct srun *s, struct sbatch *job, const char *program)
@@ -146,9 +138,8 @@ static int ask_as(const struct srun *s, struct sbatch *job, const char *program)
 	int status = 0;
 
 	for (size_t i = 0; i < s->asked.n && !status; i++)
-		if (!is_overcommitted(s, asked[i].opt))
-			status =
-			    sbatch_apply(asked[i].opt, job, asked[i].value);
+		status = sbatch_apply(asked[i].opt, job, asked[i].value);
+	job->overcommit = s->overcommit;
 	job->submit.quiet = s->quiet;
 	job->submit.wrap = program;
 	if (!job->submit.spec.name)
@@ -161,6 +152,8 @@ static void take_all(struct srun *s, const struct spec *spec)
 {
 	if (!s->tasks && spec->tasks != SPEC_UNSET)
 		s->tasks = spec->tasks;
+	if (!s->tasks && spec->shared_tasks != SPEC_UNSET)
+		s->tasks = spec->shared_tasks;
 	s->exact = false;
 	s->mem_mib = s->mem_cpu_mib = s->limit_s = 0;
 	if (s->gpus_per_task < 0)

@@ -678,6 +678,7 @@ FIELD(j_gpu_type,        put_text,   v->spec.gpu_type)
 FIELD(j_exclusive,       put_int_or, v->spec.exclusive, SPEC_UNSET)
 FIELD(j_reservation,     put_text,   v->spec.reservation)
 FIELD(j_allocation,      put_int_or, v->spec.allocation, SPEC_UNSET)
+FIELD(j_shared_tasks,    put_int_or, v->spec.shared_tasks, SPEC_UNSET)
 /* clang-format on */
 
 const struct field listing_job_fields[] = {

@@ -52,6 +52,7 @@
 #define RANGE_kill_on_invalid_dep 0, 1
 #define RANGE_no_idle_check 0, 1
 #define RANGE_kube_pod 0, 1
+#define RANGE_shared_tasks 1, LIMIT_TASKS
 
 #define S(name) { #name, true, offsetof(struct spec, name), 0, 0 },
 #define I(name) { #name, false, offsetof(struct spec, name), RANGE_##name },

@@ -110,7 +110,9 @@
 	I(no_idle_check)       /* 1: its GPUs may be idle, if the queue lets \
 	                        * jobs say so */                             \
 	S(ports)               /* see ports.h */                             \
-	I(kube_pod)            /* 1: kube_uid is that of a pod, not a Job */
+	I(kube_pod)            /* 1: kube_uid is that of a pod, not a Job */ \
+	I(shared_tasks)        /* tasks of steps that share the CPUs of one  \
+	                        * task a node: sbatch --overcommit */
 
 struct spec {
 #define S(name) const char *name;

@@ -16,7 +16,7 @@ const char json_job_needs[] =
     "exclusive exit_code expected_start gid gpus job_id licenses "
     "mem_per_cpu mem_per_node name nice nodelist num_nodes output input "
     "priority queue reason req_nodes reservation restarts signal start_time "
-    "state submit_host submit_time tasks time_limit tmp_mib uid user workdir display_id";
+    "state submit_host submit_time tasks shared_tasks time_limit tmp_mib uid user workdir display_id";
 
 static json_t *taken(struct buf *text)
 {
@@ -135,7 +135,6 @@ static void set_numbers(json_t *to, const json_t *row)
 		{ "priority", "priority", false },
 		{ "restart_cnt", "restarts", true },
 		{ "submit_time", "submit_time", false },
-		{ "tasks", "tasks", false },
 		{ "user_id", "uid", true },
 	};
 
@@ -149,6 +148,7 @@ static void set_numbers(json_t *to, const json_t *row)
 		}
 		json_object_set_new(to, numbers[i].name, value);
 	}
+	json_object_set_new(to, "tasks", json_number(job_tasks(row)));
 }
 
 static json_t *dependency_of(const json_t *row)

@@ -256,7 +256,7 @@ static void put_resources(struct shown_job *r, const json_t *row, bool details)
 	    "NumNodes=%lld NumCPUs=%lld NumTasks=%lld CPUs/Task=%lld "
 	    "ReqB:S:C:T=0:0:*:*",
 	    (long long)row_int(row, "num_nodes"), (long long)job_cpus(row),
-	    (long long)row_int(row, "tasks"), cpus < 1 ? 1LL : (long long)cpus);
+	    (long long)job_tasks(row), cpus < 1 ? 1LL : (long long)cpus);
 	new_line(r);
 	put(r, "TRES=%s", tres.data);
 	new_line(r);
@@ -386,8 +386,8 @@ static int show_job(struct scontrol *s, const char *id)
 	    "eligible_time start_time expected_start begin_time end_time "
 	    "deadline queue dependency_never kill_invalid "
 	    "submit_host req_nodes exclude nodelist batch_host num_nodes cpus "
-	    "alloc_cpus tasks alloc_mem_mib mem_per_node mem_per_cpu gpus constraint "
-	    "reservation tmp_mib exclusive licenses command workdir comment error "
+	    "alloc_cpus tasks shared_tasks alloc_mem_mib mem_per_node mem_per_cpu "
+	    "gpus constraint reservation tmp_mib exclusive licenses command workdir comment error "
 	    "input output nodes devices gpu_type";
 	json_t *fields = json_array(), *rows = NULL, *req;
 	int status = EXIT_FAILURE;

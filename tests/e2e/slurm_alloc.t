@@ -39,6 +39,8 @@ run srun -O -n9 sh -c 'echo $SLURM_NTASKS $SLURM_CPUS_ON_NODE $(squeue -h -j $SL
 is "-O: all tasks on the CPUs of one" "$rc $(sort -u "$dir/run.out")$err" "0 9 1 1"
 run srun -O -n3 -c2 sh -c 'squeue -h -j $SLURM_JOB_ID -o %C'
 is "which may have several" "$rc $(sort -u "$dir/run.out")$err" "0 2"
+run salloc -Q -O -n9 sh -c 'echo $SLURM_NTASKS $SLURM_OVERCOMMIT $SLURM_JOB_CPUS_PER_NODE $(srun echo | wc -l)'
+is "salloc -O" "$rc $out$err" "0 9 1 1 9"
 says "--mpi=list" 0 "MPI plugin types are...
 	none" "" srun --mpi=list
 says "a signal before the end" 0 "" "" srun --signal=USR1@10 true

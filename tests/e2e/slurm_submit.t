@@ -48,6 +48,25 @@ says "--wait" 7 "" "" sbatch -Q -W --wrap 'exit 7'
 like "--test-only" "$(sbatch --test-only -c 2 --wrap true 2>&1)" \
 	"^sbatch: Job 0 to start at [-0-9T:]+ using 2 processors on nodes $node in partition main\$"
 
+# --- --overcommit -------------------------------------------------------------
+
+asks "-O: the CPUs of one task" "%C %c" "1 1" -O -n 9
+asks "-O: which may have several" "%C %c" "2 2" -O -n 3 -c 2
+asks "-O: on each node" "%C" 1 -O -N 1 --ntasks-per-node 9
+asks "-O: memory for these CPUs" "%m" 10M -O -n 9 --mem-per-cpu 10M
+run sbatch --parsable -H -O -n 9 --wrap true
+is "-O: all tasks are shown" "$(squeue -h -j "$out" -O NumTasks:)$(scontrol show job "$out" | grep -o 'NumCPUs.* NumTasks=[0-9]*')" \
+	"9NumCPUs=1 NumTasks=9"
+asks "SBATCH_OVERCOMMIT" "%C" 4 -n 4
+SBATCH_OVERCOMMIT=1 sbatch -Q -W -n 9 -o over.out \
+	--wrap 'echo $SLURM_NTASKS $SLURM_TASKS_PER_NODE $SLURM_CPUS_ON_NODE $SLURM_OVERCOMMIT; srun -l echo'
+is "-O: steps have all tasks" "$? $(head -n1 over.out) $(sed -n '2,$p' over.out | sort -n | tr -d '\n ')" \
+	"0 9 9 1 1 0:1:2:3:4:5:6:7:8:"
+script '#SBATCH -n9 -O' 'srun -n9 true'
+says "-O in a script" 0 "" "" sbatch -Q -W job.sh
+run sbatch -n 9 --wrap true
+is "without -O there are too few CPUs" "$rc $out" "1 "
+
 # --- the script ---------------------------------------------------------------
 
 says "no file" 1 "" "sbatch: error: Unable to open file nosuch" sbatch nosuch

@@ -48,9 +48,19 @@ uint32_t env_nprocs(const struct run_job *job)
 	return job->spec->launch_script == 1 ? 1 : job->ntasks;
 }
 
+/* Returns the number of tasks for which the job's steps are meant. */
+static int64_t tasks_of_job(const struct env_of *e)
+{
+	int64_t shared = e->order->job.spec->shared_tasks;
+	int64_t own = e->order->job.ntasks;
+
+	return shared > own ? shared : own;
+}
+
 static bool is_gang(const struct env_of *e)
 {
-	return e->order->job.req->tasks > 1;
+	return e->order->job.req->tasks > 1 ||
+	       e->order->job.spec->shared_tasks > 1;
 }
 
 /* Whether the job's processes have ranks: true if the job asks for several
@@ -195,7 +205,7 @@ static bool cpus_on_node(const struct env_of *e, struct buf *out)
 
 static bool tasks_per_node(const struct env_of *e, struct buf *out)
 {
-	return number(out, e->step ? e->step->tasks : e->order->job.ntasks);
+	return number(out, e->step ? e->step->tasks : tasks_of_job(e));
 }
 
 static bool ntasks(const struct env_of *e, struct buf *out)
@@ -207,7 +217,12 @@ static bool ntasks(const struct env_of *e, struct buf *out)
 	if (spec->tasks == SPEC_UNSET && spec->tasks_per_node == SPEC_UNSET &&
 	    !is_gang(e))
 		return false;
-	return number(out, e->order->job.ntasks);
+	return number(out, tasks_of_job(e));
+}
+
+static bool overcommit(const struct env_of *e, struct buf *out)
+{
+	return e->order->job.spec->shared_tasks != SPEC_UNSET && one(e, out);
 }
 
 static bool ntasks_per_node(const struct env_of *e, struct buf *out)
@@ -596,6 +611,7 @@ static const struct env_var {
 	TWIN("NTASKS", ntasks),
 	TWIN("NPROCS", ntasks),
 	TWIN("NTASKS_PER_NODE", ntasks_per_node),
+	TWIN("OVERCOMMIT", overcommit),
 	TWIN("CPUS_PER_TASK", cpus_per_task),
 	TWIN("MEM_PER_TASK", mem_per_task),
 	TWIN("MEM_PER_NODE", mem_per_node),

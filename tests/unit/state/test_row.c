@@ -104,6 +104,7 @@ enum effect_on {
 #define OTHER_kube_marks      ALIKE, "other"
 #define OTHER_ports           ALIKE, "other=1"
 #define OTHER_kube_pod        ALIKE, "1"
+#define OTHER_shared_tasks    ALIKE, "4"
 
 static const struct {
 	enum effect_on effect;

@@ -173,6 +173,15 @@ static int64_t cpus_of(const struct kube_agent_pods *pods)
 	return whole < pods->tasks ? pods->tasks : whole;
 }
 
+/* Returns for how many tasks in each pod the job's steps are meant. */
+static int64_t tasks_in_pod(const struct kube_agent_pods *pods)
+{
+	int64_t shared = pods->job.spec->shared_tasks, n = pods->job.ntasks;
+
+	shared = shared > 0 && n ? (shared + n - 1) / n : 0;
+	return shared > pods->tasks ? shared : pods->tasks;
+}
+
 void kube_agent_env(struct buf *out, const struct kube_home *home,
                     const struct run_job *job)
 {
@@ -192,7 +201,7 @@ void kube_agent_env(struct buf *out, const struct kube_home *home,
 	add(out, "NODELIST", list.data);
 	add_count(out, "JOB_NUM_NODES", n);
 	add_count(out, "NNODES", n);
-	add_each(out, "TASKS_PER_NODE", pods.tasks, n);
+	add_each(out, "TASKS_PER_NODE", tasks_in_pod(&pods), n);
 	add_each(out, "JOB_CPUS_PER_NODE", cpus_of(&pods), n);
 	add_count(out, "CPUS_ON_NODE", cpus_of(&pods));
 	if (pods.req.gpus_milli)
@@ -204,7 +213,7 @@ void kube_agent_env(struct buf *out, const struct kube_home *home,
 	add(out, "TOPOLOGY_ADDR", first);
 	buf_printf(out, "export SLURMD_NODENAME='%s' AISCHEDD_NODENAME='%s'\n",
 	           first, first);
-	if (job->req->tasks > 1)
+	if (job->req->tasks > 1 || job->spec->shared_tasks > 1)
 		buf_printf(out, "export MASTER_ADDR='%s'\n",
 		           n > 1 ? first : "127.0.0.1");
 	buf_puts(out, "export PATH=\"" KUBE_AGENT_DIR ":$PATH\"\n");
