@@ -16,7 +16,8 @@ unset SHELL
 
 # --- srun -----------------------------------------------------------------------
 
-run srun sh -c 'echo $SLURM_JOB_ID $SLURM_STEP_ID $SLURM_PROCID $SLURM_NTASKS $SLURM_JOB_NAME'
+# The node may not have started yet, so be quiet about waiting.
+run srun -Q sh -c 'echo $SLURM_JOB_ID $SLURM_STEP_ID $SLURM_PROCID $SLURM_NTASKS $SLURM_JOB_NAME'
 is "srun makes a job" "$rc $out $err" "0 1 0 0 1 sh "
 is "which has a step and no script" "$(sacct -n -P -j 1 -o JobID,JobName,State,ExitCode)" \
 	"1|sh|COMPLETED|0:0
