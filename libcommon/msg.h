@@ -191,7 +191,7 @@ int op_parse(const char *s); /* returns -1 if there is no such request */
 
 /* X(action, least role). A job that an operator or admin holds, other than
  * with --hold at submission, has the reason JobHeldAdmin, and only they can
- * release it. */
+ * release it. After their uhold its user can, too. */
 #define ACTIONS(X)                \
 	X(hold, ROLE_USER)        \
 	X(release, ROLE_USER)     \
@@ -200,7 +200,8 @@ int op_parse(const char *s); /* returns -1 if there is no such request */
 	X(requeue, ROLE_USER)     \
 	X(preempt, ROLE_OPERATOR) \
 	X(top, ROLE_OPERATOR)     \
-	X(requeuehold, ROLE_USER)
+	X(requeuehold, ROLE_USER) \
+	X(uhold, ROLE_USER)
 
 enum action {
 #define X(sym, role) ACTION_##sym,

@@ -133,13 +133,14 @@ static void mass_fail(struct mass *m, const char *job, const struct err *err)
 }
 
 /* Whether the action applies only to pending records of the array: it does if
- * the action is hold or release and the array has pending records. */
+ * the action holds or releases and the array has pending records. */
 static bool wants_waiting(const struct mass *m, const struct array *array)
 {
 	const struct job *job = array->first;
 
 	if (m->kind != MASS_CONTROL ||
-	    (m->action != ACTION_hold && m->action != ACTION_release))
+	    (m->action != ACTION_hold && m->action != ACTION_uhold &&
+	     m->action != ACTION_release))
 		return false;
 	for (; job && job->state != JOB_PENDING; job = job->array_next)
 		steps_add(1);
@@ -397,6 +398,7 @@ static int control_one(struct daemon *d, const struct mass *m, struct job *job,
 {
 	static const enum event_kind kinds[ACTION_N] = {
 		[ACTION_hold] = EV_hold,
+		[ACTION_uhold] = EV_hold,
 		[ACTION_release] = EV_release,
 		[ACTION_suspend] = EV_suspend,
 		[ACTION_resume] = EV_resume,
@@ -423,6 +425,7 @@ static int control_one(struct daemon *d, const struct mass *m, struct job *job,
 	ev.hold = m->action == ACTION_requeuehold;
 	if (ev.hold || m->action == ACTION_hold)
 		ev.by_operator = holds_as_operator(d, m, job);
+	ev.lenient = m->action == ACTION_uhold && operates;
 	return state_event(d->state, job, &ev, err);
 }
 

@@ -76,11 +76,18 @@ static const char *words_of(const struct err *err, const char *action)
 	return words_of_job(err);
 }
 
+/* Whether scontrol prints a second line after some failures of the action. */
+static bool is_told_twice(const char *action)
+{
+	return !strcmp(action, "hold") || !strcmp(action, "uhold") ||
+	       !strcmp(action, "release");
+}
+
 static int report(const struct scontrol *s, const json_t *answer,
                   const char *action)
 {
 	const json_t *failed = json_object_get(answer, "failed"), *item;
-	bool twice = !strcmp(action, "hold") || !strcmp(action, "release");
+	bool twice = is_told_twice(action);
 	size_t i;
 
 	json_array_foreach(failed, i, item) {
@@ -154,7 +161,7 @@ static int control(struct scontrol *s, const char *action, char **words)
 	int status = EXIT_FAILURE;
 	struct err err;
 
-	if (!ids && (!strcmp(action, "hold") || !strcmp(action, "release")))
+	if (!ids && is_told_twice(action))
 		fputs("slurm_suspend error: " WORDS_NO_JOB "\n", stderr);
 	if (!ids || !scontrol_connect(s, "slurm_update")) {
 		json_decref(ids);
@@ -189,8 +196,6 @@ static int do_control(struct scontrol *s, char **words)
 		fprintf(stderr, "too few arguments for keyword:%s\n", action);
 		return EXIT_FAILURE;
 	}
-	if (!strcasecmp(action, "uhold"))
-		action = "hold";
 	return control(s, action, words + 1);
 }
 
@@ -330,22 +335,36 @@ static int refuse_notify(struct scontrol *s, char **words)
 	return EXIT_FAILURE;
 }
 
+/* The commands, with the fewest letters to which each may be shortened. */
 static const struct {
 	const char *name;
+	size_t least;
 	int (*run)(struct scontrol *s, char **words);
 } verbs[] = {
-	{ "show", scontrol_show },       { "hold", do_control },
-	{ "uhold", do_control },         { "release", do_control },
-	{ "requeue", do_control },       { "requeuehold", do_control },
-	{ "suspend", do_control },       { "resume", do_control },
-	{ "top", do_control },           { "update", scontrol_update },
-	{ "write", do_write },           { "ping", do_ping },
-	{ "version", do_version },       { "completing", do_completing },
-	{ "create", scontrol_create },   { "delete", scontrol_delete },
-	{ "notify", refuse_notify },     { "reconfigure", scontrol_refuse },
-	{ "reboot", scontrol_refuse },   { "shutdown", scontrol_refuse },
-	{ "takeover", scontrol_refuse }, { "token", scontrol_refuse },
-	{ "setdebug", scontrol_refuse }, { "wait_job", do_wait_job },
+	{ "show", 3, scontrol_show },
+	{ "hold", 4, do_control },
+	{ "uhold", 5, do_control },
+	{ "release", 3, do_control },
+	{ "requeue", 3, do_control },
+	{ "requeuehold", 11, do_control },
+	{ "suspend", 2, do_control },
+	{ "resume", 3, do_control },
+	{ "top", 3, do_control },
+	{ "update", 1, scontrol_update },
+	{ "write", 5, do_write },
+	{ "ping", 3, do_ping },
+	{ "version", 4, do_version },
+	{ "completing", 2, do_completing },
+	{ "create", 2, scontrol_create },
+	{ "delete", 1, scontrol_delete },
+	{ "notify", 1, refuse_notify },
+	{ "reconfigure", 3, scontrol_refuse },
+	{ "reboot", 3, scontrol_refuse },
+	{ "shutdown", 8, scontrol_refuse },
+	{ "takeover", 8, scontrol_refuse },
+	{ "token", 3, scontrol_refuse },
+	{ "setdebug", 2, scontrol_refuse },
+	{ "wait_job", 2, do_wait_job },
 };
 
 static bool is_own_cluster(struct scontrol *s)
@@ -376,8 +395,10 @@ int scontrol_main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
-		if (strcasecmp(verbs[i].name, *words) != 0)
+		if (!scontrol_is_word(verbs[i].name, verbs[i].least, *words,
+		                      strlen(*words)))
 			continue;
+		*words = (char *)(uintptr_t)verbs[i].name;
 		status = verbs[i].run(&s, words);
 		client_close(s.client);
 		return status;

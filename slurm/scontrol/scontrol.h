@@ -28,6 +28,11 @@ json_t *scontrol_ids(char *const *words);
  * NULL, after printing why, if they cannot be read. */
 json_t *scontrol_ids_of_name(struct scontrol *s, const char *name);
 
+/* Whether the word is a name, perhaps shortened, but to no fewer than `least`
+ * letters, in upper or lower case. */
+bool scontrol_is_word(const char *name, size_t least, const char *word,
+                      size_t len);
+
 /* The verbs of scontrol. Each returns the exit status; words begin with the
  * verb and end with NULL. */
 int scontrol_refuse(struct scontrol *s, char **words);

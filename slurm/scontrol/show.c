@@ -581,32 +581,33 @@ static int refuse_show(struct scontrol *s, const char *what)
 	return EXIT_FAILURE;
 }
 
+/* Entities to show, with the fewest letters to which each may be
+ * shortened. */
 static const struct {
 	const char *name;
+	size_t least;
 	int (*show)(struct scontrol *s, const char *what);
 } kinds[] = {
-	{ "job", show_job },
-	{ "jobs", show_job },
-	{ "jobid", show_job },
-	{ "hostname", show_hostnames },
-	{ "hostnames", show_hostnames },
-	{ "hostlist", show_hostlist },
-	{ "hostlistsorted", show_hostlist },
-	{ "config", show_config },
-	{ "node", scontrol_show_node },
-	{ "nodes", scontrol_show_node },
-	{ "partition", scontrol_show_partition },
-	{ "partitions", scontrol_show_partition },
-	{ "part", scontrol_show_partition },
-	{ "res", scontrol_show_reservation },
-	{ "reservation", scontrol_show_reservation },
-	{ "reservations", scontrol_show_reservation },
-	{ "step", scontrol_show_step },
-	{ "steps", scontrol_show_step },
-	{ "topology", show_topology },
-	{ "assoc_mgr", refuse_show },
-	{ "licenses", refuse_show },
+	{ "jobs", 1, show_job },
+	{ "jobid", 1, show_job },
+	{ "hostnames", 5, show_hostnames },
+	{ "hostlistsorted", 5, show_hostlist },
+	{ "configuration", 1, show_config },
+	{ "nodes", 1, scontrol_show_node },
+	{ "partitions", 2, scontrol_show_partition },
+	{ "reservations", 1, scontrol_show_reservation },
+	{ "steps", 2, scontrol_show_step },
+	{ "topology", 1, show_topology },
+	{ "assoc_mgr", 2, refuse_show },
+	{ "licenses", 2, refuse_show },
 };
+
+bool scontrol_is_word(const char *name, size_t least, const char *word,
+                      size_t len)
+{
+	return len >= least && len <= strlen(name) &&
+	       !strncasecmp(name, word, len);
+}
 
 /* Run "show job 12" or "show job=12". */
 int scontrol_show(struct scontrol *s, char **words)
@@ -625,8 +626,7 @@ int scontrol_show(struct scontrol *s, char **words)
 	if (kind[len])
 		what = kind + len + 1;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (!strncasecmp(kinds[i].name, kind, len) &&
-		    !kinds[i].name[len])
+		if (scontrol_is_word(kinds[i].name, kinds[i].least, kind, len))
 			return kinds[i].show(s, what);
 	fprintf(stderr, "invalid entity:%s for keyword:show \n", kind);
 	return EXIT_FAILURE;

@@ -107,6 +107,7 @@ cron resume yes/no/no yes/no/yes yes/yes/yes
 cron run yes/no/no yes/no/yes yes/yes/yes
 cron delete yes/no/no yes/no/yes yes/yes/yes
 control requeuehold yes/no/no yes/no/yes yes/yes/yes
+control uhold yes/no/no yes/no/yes yes/yes/yes
 control hold yes/no/no yes/no/yes yes/yes/yes
 control release yes/no/no yes/no/yes yes/yes/yes
 control requeue yes/no/no yes/no/yes yes/yes/yes

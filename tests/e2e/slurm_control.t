@@ -130,6 +130,38 @@ says "and released" 0 "" "" scontrol release "$runs"
 is "ended jobs are shown for a while" "$(scontrol -o show job | grep -c "^JobId=$over ")" 1
 like "held ones have no priority" "$(scontrol show job "$array")" "^   Priority=0 "
 
+says "words may be shortened" 0 "a1
+a2" "" scontrol sho hostn "a[1-2]"
+says "to as many letters as in Slurm" 1 "" "invalid keyword: hol" scontrol hol "$waits"
+says "and what is shown" 1 "" "invalid entity:p for keyword:show " scontrol show p
+says "in any case" 0 "" "" scontrol HOLD "$waits"
+says "and released" 0 "" "" scontrol rel "$waits"
+
+# --- uhold: the user may release the job ------------------------------------------
+
+if is_root; then
+	hers=$(as_user nobody aisub --parsable -b now+1hour -o /dev/null --wrap true)
+	scontrol hold "$hers"
+	is "a job held by an operator" "$(show "$hers" %r)" JobHeldAdmin
+	says "is not its user's to release" 1 "" "Access/permission denied for job $hers" \
+		as_user nobody scontrol release "$hers"
+	says "uhold by its user changes nothing" 0 "" "" as_user nobody scontrol uhold "$hers"
+	is "it is held as before" "$(show "$hers" %r)" JobHeldAdmin
+	says "uhold by an operator" 0 "" "" scontrol uhold "$hers"
+	is "lets its user" "$(show "$hers" %r)" JobHeldUser
+	like "who did it is told" "$(aiq "$hers")" "\($me\); .aictl release"
+	says "release it" 0 "" "" as_user nobody scontrol release "$hers"
+	is "it waits for its time again" "$(show "$hers" %r)" BeginTime
+	scontrol uhold "$hers"
+	scontrol hold "$hers"
+	is "a later hold takes that back" "$(show "$hers" %r)" JobHeldAdmin
+	aicancel "$hers"
+else
+	skip "uhold of another's job" "takes root, to be others"
+fi
+says "uhold of no job" 1 "" "Invalid job id specified for job 99999999
+slurm_suspend error: Invalid job id specified" scontrol uhold 99999999
+
 # --- requeuehold, notify ---------------------------------------------------------
 
 says "requeuehold of one that waits" 1 "" "Job is pending execution for job $waits" \

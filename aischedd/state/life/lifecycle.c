@@ -17,7 +17,9 @@ static int hold_placed(struct state *state, struct job *job,
                        const struct event_in *ev, struct err *err)
 {
 	(void)err;
-	if (job->hold != HOLD_ADMIN)
+	if (ev->lenient)
+		job->hold = HOLD_USER;
+	else if (job->hold != HOLD_ADMIN)
 		job->hold = ev->by_operator ? HOLD_ADMIN : HOLD_USER;
 	state_touch(state, job);
 	return 0;

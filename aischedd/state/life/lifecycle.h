@@ -57,6 +57,8 @@ struct event_in {
 	uint32_t attempt;
 	/* of hold, release, requeue, suspend: an operator asks */
 	bool by_operator;
+	/* of hold by an operator: the job's user may release the job */
+	bool lenient;
 	/* of requeue: the one who asks is not the job's user */
 	bool by_other;
 	bool hold;                /* of requeue: put the job on hold */

@@ -52,6 +52,7 @@ static void ineligible_text(const struct state *state, const struct job *job,
 	case WHY_JobHeldAdmin:
 		buf_printf(text, "%s", reason_text(why));
 		if (acts_last(job->acts, "hold", &act) ||
+		    acts_last(job->acts, "uhold", &act) ||
 		    acts_last(job->acts, "requeuehold", &act))
 			buf_printf(text, " (%s)", act.user);
 		buf_printf(text, "; `aictl release %llu` lets it go on",
