@@ -73,19 +73,24 @@ static void unknown(const char *noun, const char *what, size_t len)
 		              (int)len, what);
 }
 
-/* Parse -o %all: the columns of all letters, separated by bars. */
+/* Parse -o %all: the columns of all letters, separated by bars. As in Slurm,
+ * those of nodes lack the reservation, and those with capital letters end with
+ * a blank. */
 static void all_letters(struct slurm_format *ret,
                         const struct slurm_field *table, const char *noun)
 {
+	bool nodes = !strcmp(noun, "node");
 	struct buf text = { 0 };
 
 	for (int upper = 0; upper < 2; upper++)
 		for (char c = 'a'; c <= 'z'; c++) {
 			char letter = (char)(upper ? toupper(c) : c);
 
-			if (field_of_letter(table, letter))
-				buf_printf(&text, "%s%%%c", text.len ? "|" : "",
-				           letter);
+			if (field_of_letter(table, letter) &&
+			    !(nodes && letter == 'i'))
+				buf_printf(&text, "%s%%%c%s",
+				           text.len ? "|" : "", letter,
+				           nodes && upper ? " " : "");
 		}
 	format_letters(ret, table, noun, text.data);
 	buf_free(&text);

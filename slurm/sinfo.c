@@ -299,6 +299,13 @@ static json_t *make_rows(const struct sinfo *s,
 
 /* --- the listing ---------------------------------------------------------- */
 
+/* Whether -O names all columns. */
+static bool is_all(const char *names)
+{
+	return !strncasecmp(names, "all", strcspn(names, ":")) &&
+	       strcspn(names, ":") == strlen("all");
+}
+
 static void make_format(const struct sinfo *s, const json_t *nodes,
                         struct slurm_format *format)
 {
@@ -306,6 +313,10 @@ static void make_format(const struct sinfo *s, const json_t *nodes,
 	const json_t *node;
 	char *text;
 
+	if (s->wish.names && is_all(s->wish.names)) {
+		format_letters(format, node_fields, "node", "%all");
+		return;
+	}
 	if (s->wish.names) {
 		format_names(format, node_fields, OF_SINFO, "job",
 		             s->wish.names);

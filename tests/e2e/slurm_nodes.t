@@ -42,6 +42,9 @@ says "no such letter" 0 "%K 4" "Invalid node format specification: K" sinfo -h -
 says "and names" 0 "COMMENT;EXTRA;STATECOMPLETE;
 (null);(null);idle;" "" sinfo -p main -O 'comment:;,extra:;,statecomplete:;'
 is "all letters" "$(sinfo -h -p main -o %all | tr '|' '\n' | sed -n 3p)" 4
+is "in the order of Slurm" "$(sinfo -p main -o %all | head -n1)" \
+	"AVAIL|ACTIVE_FEATURES|CPUS|TMP_DISK|FREE_MEM|AVAIL_FEATURES|GROUPS|OVERSUBSCRIBE|TIMELIMIT|MEMORY|HOSTNAMES|NODE_ADDR|PRIO_TIER|ROOT|JOB_SIZE|STATE|USER|VERSION|WEIGHT|S:C:T|NODES(A/I) |MAX_CPUS_PER_NODE |CPUS(A/I/O/T) |NODES |REASON |NODES(A/I/O/T) |GRES |TIMESTAMP |PRIO_JOB_FACTOR |DEFAULTTIME |PREEMPT_MODE |NODELIST |CPU_LOAD |PARTITION |PARTITION |ALLOCNODES |STATE |USER |CLUSTER |SOCKETS |CORES |THREADS "
+is "-O all is the same" "$(sinfo -p main --Format=ALL)" "$(sinfo -p main -o %all)"
 says "no such queue" 0 "" "" sinfo -h -p nosuch
 says "no such state" 1 "" 'sinfo: error: Bad state string: "bogus"
 sinfo: error: valid states: unknown,down,idle,allocated,mixed,future,drain,drained,draining,reserved,completing,fail,maint' sinfo -t bogus
