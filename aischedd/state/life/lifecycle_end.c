@@ -137,6 +137,14 @@ static bool comes_back(const struct job *job, bool node)
 	return false;
 }
 
+bool life_ends_preempted(const struct job *job)
+{
+	struct spec spec;
+
+	spec_unpack(&spec, job->packed);
+	return job->on_preempt == PREEMPT_CANCEL || spec.requeue == 0;
+}
+
 static enum reason why_it_came_back(const struct job *job)
 {
 	switch ((enum cause)job->cause) {
@@ -203,7 +211,7 @@ void life_settle(struct state *state, struct job *job, enum job_state to,
 		return;
 	case CAUSE_PREEMPT:
 		job_runs(job)->preemptions++;
-		if (job->on_preempt == PREEMPT_CANCEL && !job->hold)
+		if (life_ends_preempted(job) && !job->hold)
 			job_end(state, job, JOB_PREEMPTED, WHY_Preempted, now);
 		else
 			requeue(state, job, now);

@@ -15,6 +15,9 @@ void life_stop_clock(struct job *job, int64_t now);
 /* Set the remark for the job's user; NULL or empty: none. */
 void life_set_text(struct job *job, const char *text);
 
+/* Whether the job ends when it is preempted, instead of being requeued. */
+bool life_ends_preempted(const struct job *job);
+
 /* Make the job pending again after its attempt: frees its nodes, and puts it
  * back in its queue. */
 void life_back_to_queue(struct state *state, struct job *job, int64_t now);

@@ -198,7 +198,7 @@ int life_preempt(struct state *state, struct job *job,
 {
 	(void)err;
 	/* A job that ends when it is evicted cannot wait held. */
-	if (job->on_preempt == PREEMPT_CANCEL)
+	if (life_ends_preempted(job))
 		job->hold = HOLD_NONE;
 	complete(state, job, CAUSE_PREEMPT, ev->now);
 	evict_note(state, job, ev, true);
