@@ -55,7 +55,9 @@ static bool task_is_over(const struct daemon *d, struct target *t,
 	return !job;
 }
 
-static bool is_over(const struct daemon *d, struct target *t)
+/* Whether the target has ended. Returns false, too, if the steps are used up
+ * before that is known. */
+static bool is_over(const struct daemon *d, struct target *t, uint64_t until)
 {
 	int64_t task;
 
@@ -67,7 +69,8 @@ static bool is_over(const struct daemon *d, struct target *t)
 	if (!t->id.tasks.n)
 		return false;
 	while ((task = idset_next(&t->id.tasks, t->over)) >= 0) {
-		if (!task_is_over(d, t, (uint32_t)task))
+		if (steps_so_far >= until ||
+		    !task_is_over(d, t, (uint32_t)task))
 			return false;
 		t->over = task;
 	}
@@ -146,7 +149,7 @@ static int look_for(const struct daemon *d, const struct peer *peer,
 
 	if (t->same)
 		return 0;
-	if ((!is_over(d, t) || was_there(d, t, task)) &&
+	if ((!is_over(d, t, UINT64_MAX) || was_there(d, t, task)) &&
 	    access_sees(d, peer, t->id.job, task))
 		return 0;
 	put_id(&t->id, &text);
@@ -169,7 +172,8 @@ static bool go_on(struct daemon *d, struct waiter *w, uint64_t until)
 			daemon_refuse(d, w->ask.ask, &err);
 			return true;
 		}
-	while (w->at < w->looked && is_over(d, &w->target[w->at]))
+	while (w->at < w->looked && steps_so_far < until &&
+	       is_over(d, &w->target[w->at], until))
 		w->at++;
 	if (w->at < w->n)
 		return false;
@@ -191,7 +195,8 @@ void daemon_check_waiters(struct daemon *d)
 		struct waiter *w = *at;
 
 		if (!go_on(d, w, until)) {
-			if (w->looked < w->n || w->at == w->n)
+			if (w->looked < w->n || w->at == w->n ||
+			    steps_so_far >= until)
 				daemon_go_on(d);
 			at = &w->next;
 			continue;
