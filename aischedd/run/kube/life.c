@@ -56,8 +56,8 @@ static void check_timeout(struct kube_attempt *a)
 
 	if (!a->start.since_ms)
 		a->start.since_ms = clock_boot_ms();
-	if (!made)
-		kube_why_look(a);
+	if (!made && a->uid)
+		kube_why_look(a->space, &a->start.why_ms);
 	if (s <= 0 || clock_boot_ms() - a->start.since_ms < s * 1000)
 		return;
 	text = made ? late_text(a, s)
@@ -226,6 +226,20 @@ void kube_life_step(struct kube_attempt *a)
 
 /* --- requests of the daemon --- */
 
+/* Returns the most memory that a node of the attempt has, in MiB. */
+static int64_t most_memory(const struct kube_attempt *a)
+{
+	int64_t most = 0;
+
+	for (uint32_t i = 0; i < a->slots.n; i++) {
+		int64_t mib =
+		    kube_nodes_memory(a->kube->nodes, a->slots.slot[i].node);
+
+		most = mib > most ? mib : most;
+	}
+	return most;
+}
+
 static void make_job(struct kube_attempt *a, const struct run_job *job)
 {
 	struct kube_home home = kube_space_home(a->space);
@@ -235,6 +249,8 @@ static void make_job(struct kube_attempt *a, const struct run_job *job)
 	a->make.job = kube_object_job(&home, job, &err);
 	if (!a->make.job)
 		kube_end_fail(a, FAULT_USER, err.text);
+	else if (job->spec->mem_node == 0)
+		kube_object_job_limit(a->make.job, most_memory(a));
 }
 
 static struct spec_loss loss_of(const struct kube_attempt *a,

@@ -221,6 +221,13 @@ void kube_nodes_each(const struct kube_nodes *nodes, kube_nodes_fn *fn,
 			fn(node->name, node->said.features, arg);
 }
 
+int64_t kube_nodes_memory(const struct kube_nodes *nodes, const char *name)
+{
+	const struct kube_node *node = find(nodes, name);
+
+	return node ? node->said.have.mem_mib : 0;
+}
+
 const json_t *kube_nodes_features(const struct kube_nodes *nodes,
                                   const char *name)
 {

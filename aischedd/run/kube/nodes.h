@@ -54,6 +54,9 @@ typedef void kube_nodes_fn(const char *name, const json_t *features, void *arg);
 void kube_nodes_each(const struct kube_nodes *nodes, kube_nodes_fn *fn,
                      void *arg);
 
+/* Returns the memory that the node has for pods, in MiB; 0: not known. */
+int64_t kube_nodes_memory(const struct kube_nodes *nodes, const char *node);
+
 /* Returns the labels of the node ("label=value"), or NULL. */
 const json_t *kube_nodes_features(const struct kube_nodes *nodes,
                                   const char *node);

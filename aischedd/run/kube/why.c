@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/run/kube/adopt/end.h"
 #include "aischedd/run/kube/attempt.h"
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/jobs.h"
@@ -19,18 +20,40 @@ enum {
 	NEXT_MS = 15000
 };
 
-void kube_why_look(struct kube_attempt *a)
+void kube_why_look(struct kube_space *space, int64_t *next_ms)
 {
 	int64_t now = clock_boot_ms();
 
-	if (!a->uid)
+	if (!*next_ms)
+		*next_ms = now + FIRST_MS;
+	if (now < *next_ms || now < space->why_ms)
 		return;
-	if (!a->start.why_ms)
-		a->start.why_ms = now + FIRST_MS;
-	if (now < a->start.why_ms || now < a->space->why_ms)
+	space->why_ms = INT64_MAX; /* no other call until the answer comes */
+	kube_ask_why(space);
+}
+
+static void tell_attempt(struct kube_attempt *a, const char *uid,
+                         const char *text)
+{
+	if (!a->uid || strcmp(uid, a->uid) != 0 || kube_make_is_done(a))
 		return;
-	a->space->why_ms = INT64_MAX; /* no other call until the answer comes */
-	kube_ask_why(a->space);
+	kube_end_fail(a, FAULT_POOL, text);
+	kube_attempt_touch(a);
+}
+
+/* Ignore Events about earlier attempts of the Job: each attempt resumes it, and
+ * so sets its startTime. */
+static void tell_adoptee(struct kube_adoptee *j, const json_t *event,
+                         const char *text)
+{
+	struct kube_reader r = { .obj = event };
+	int64_t at = kube_time(&r, "lastTimestamp");
+
+	if (!j->run.why_ms || j->run.started || j->at.suspended ||
+	    !j->at.start || at < j->at.start)
+		return;
+	kube_adopt_end_fail(j, FAULT_POOL, text);
+	kube_adopt_step(j);
 }
 
 /* Fail the start of the attempt whose Job the Event is about, with the Event's
@@ -45,15 +68,25 @@ static void tell(struct kube_space *space, const json_t *event)
 	const struct kube_job *job = name ? kube_jobs_find(space, name) : NULL;
 	struct kube_attempt *a =
 	    job ? kube_attempt_find(space->kube, &job->owner) : NULL;
+	struct kube_adoptee *j;
 	char *text;
 
-	if (!a || !a->uid || !uid || !why || strcmp(uid, a->uid) != 0 ||
-	    kube_make_is_done(a))
+	if (!uid || !why)
 		return;
+	j = kube_adopt_find(space->kube, uid);
 	text = xasprintf("the cluster makes none of its pods: %s", why);
-	kube_end_fail(a, FAULT_POOL, text);
+	if (a)
+		tell_attempt(a, uid, text);
+	else if (j && j->space == space)
+		tell_adoptee(j, event, text);
 	free(text);
-	kube_attempt_touch(a);
+}
+
+/* Look at Events again later if those that were read do not say why. */
+static void wait(int64_t *next_ms, int64_t now)
+{
+	if (*next_ms && *next_ms <= now)
+		*next_ms = now + NEXT_MS;
 }
 
 void kube_why_told(struct kube_space *space, const json_t *events)
@@ -62,13 +95,17 @@ void kube_why_told(struct kube_space *space, const json_t *events)
 	int64_t now = clock_boot_ms();
 	const json_t *event;
 	struct kube_attempt *a;
+	struct kube_adoptee *j;
 	size_t i, at = 0;
 
 	space->why_ms = now + FIRST_MS;
 	while ((a = map_each(&kube->attempts, &at)))
-		if (a->space == space && a->start.why_ms &&
-		    a->start.why_ms <= now)
-			a->start.why_ms = now + NEXT_MS;
+		if (a->space == space)
+			wait(&a->start.why_ms, now);
+	at = 0;
+	while ((j = map_each(&kube->adopt.by_uid, &at)))
+		if (j->space == space)
+			wait(&j->run.why_ms, now);
 	json_array_foreach(json_object_get(events, "items"), i, event)
 		tell(space, event);
 }

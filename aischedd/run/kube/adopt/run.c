@@ -1,6 +1,7 @@
 /* run.c - run an attempt of a job whose Job was made with kubectl */
 #include "aischedd/run/kube/adopt/run.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/object/plain.h"
 #include "aischedd/run/kube/object/volume.h"
+#include "aischedd/run/kube/why.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
@@ -64,6 +66,22 @@ static void give_back(struct kube_adoptee *j)
 	kube_adopt_tell(j, &(struct run_event){ .kind = RUN_TAKEN_BACK });
 }
 
+/* Returns why the pod cannot be bound although its Job was admitted. */
+static char *more_text(const struct kube_adopt_pod *p,
+                       const struct kube_amount *most)
+{
+	const struct kube_amount *use = &p->pod.use;
+
+	return xasprintf(
+	    "pod %s asks for more than the Job did when it was queued: %" PRId64
+	    "m CPU, %" PRId64 "Mi memory, %" PRId64
+	    "Mi disk, instead of %" PRId64 "m, %" PRId64 "Mi, %" PRId64
+	    "Mi: if a LimitRange or a webhook adds "
+	    "that, create the Job again with requests",
+	    p->pod.name, use->cpu_milli, use->mem_mib, use->tmp_mib,
+	    most->cpu_milli, most->mem_mib, most->tmp_mib);
+}
+
 static void bind_one(struct kube_adoptee *j, struct kube_adopt_slot *slot)
 {
 	const struct conf_pool *pool = j->kube->pool;
@@ -87,9 +105,7 @@ static void bind_one(struct kube_adoptee *j, struct kube_adopt_slot *slot)
 	         p->pod.use.mem_mib > most->mem_mib ||
 	         p->pod.use.tmp_mib > most->tmp_mib ||
 	         p->pod.use.gpus > most->gpus)
-		text = xasprintf("pod %s asks for more than the Job did when "
-		                 "it was queued: delete it and create it again",
-		                 p->pod.name);
+		text = more_text(p, most);
 	if (text) {
 		slot->failed = true;
 		kube_adopt_end_fail(
@@ -141,8 +157,11 @@ static void bind_all(struct kube_adoptee *j)
 
 	for (uint32_t i = 0; i < run->nslots; i++)
 		there += run->slot[i].pod || run->slot[i].ran;
-	if (!run->started && there < run->nslots && there < j->at.rest)
+	if (!run->started && there < run->nslots && there < j->at.rest) {
+		if (!j->at.plain)
+			kube_why_look(j->space, &run->why_ms);
 		return;
+	}
 	if (!volumes_are_ready(j))
 		return;
 	for (uint32_t i = 0; i < run->nslots && !kube_adopt_end_is_due(j); i++)

@@ -39,6 +39,7 @@ struct kube_adopt_run {
 	char *wait; /* what its volumes wait for, or NULL */
 	int64_t grace_s;
 	int64_t since_ms; /* when the attempt began */
+	int64_t why_ms;   /* why.h; 0: its pods were never missing */
 	bool on;          /* the watch has reported the Job as not suspended */
 	bool started;     /* RUN_STARTED was sent */
 	bool stop;        /* stop() was called */

@@ -137,6 +137,7 @@ int kube_foreign_look(json_t *obj, const struct kube_home *home,
 	ret->version = kube_word(obj, "metadata.resourceVersion");
 	ret->generation = kube_int(&r, "metadata.generation", 0);
 	ret->suspended = kube_bool(&r, "spec.suspend", false);
+	ret->start = kube_time(&r, "status.startTime");
 	ret->deleting = json_object_get(meta, "deletionTimestamp") != NULL;
 	look_at_end(json_object_get(obj, "status"), ret);
 	look_at_pods(obj, ret);

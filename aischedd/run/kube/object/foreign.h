@@ -32,6 +32,7 @@ enum { KUBE_USER_MAX = 253 };
 struct kube_foreign {
 	const char *name, *uid, *version; /* version: resourceVersion */
 	int64_t generation;
+	int64_t start;  /* status.startTime: when it was resumed; 0: not */
 	bool plain;     /* it is a pod, read by plain.h */
 	bool queued;    /* it has the label KUBE_LABEL_QUEUE */
 	bool suspended; /* spec.suspend is set */

@@ -67,8 +67,12 @@ static json_t *resources_of(const struct kube_home *home,
 		                    json_string(text));
 	}
 	limits = json_copy(list);
+	/* Without a request, a LimitRange could request more than planned. */
+	if (!job->req->tmp_mib)
+		json_object_set_new(list, "ephemeral-storage",
+		                    json_string("0"));
 	if (job->spec->mem_node == 0)
-		/* no limit: the job gets all memory of its nodes */
+		/* see kube_object_job_limit() */
 		json_object_del(limits, "memory");
 	if (home->pool->cpus_unlimited)
 		json_object_del(limits, "cpu");
@@ -380,4 +384,20 @@ json_t *kube_object_job(const struct kube_home *home, const struct run_job *job,
 		obj = make_job(home, &pods.job, err);
 	kube_agent_pods_free(&pods);
 	return obj;
+}
+
+void kube_object_job_limit(json_t *obj, int64_t mem_mib)
+{
+	const json_t *pod = json_object_get(
+	    json_object_get(json_object_get(obj, "spec"), "template"), "spec");
+	const json_t *main =
+	    json_array_get(json_object_get(pod, "containers"), 0);
+	json_t *limits =
+	    json_object_get(json_object_get(main, "resources"), "limits");
+	char text[32];
+
+	if (mem_mib <= 0)
+		return;
+	snprintf(text, sizeof(text), "%" PRId64 "Mi", mem_mib);
+	json_object_set_new(limits, "memory", json_string(text));
 }

@@ -22,6 +22,11 @@
 json_t *kube_object_job(const struct kube_home *home, const struct run_job *job,
                         struct err *err);
 
+/* Set the memory limit of a Job whose pods get all memory of their nodes, which
+ * have this much: without a limit, a LimitRange could set a lower one. 0: none
+ * is set. */
+void kube_object_job_limit(json_t *obj, int64_t mem_mib);
+
 /* Returns how many pods of the Job may fail and be replaced. */
 uint32_t kube_object_job_replace(const struct spec *spec);
 
