@@ -252,9 +252,14 @@ void format_put_header(const struct slurm_format *format, FILE *out)
 	if (format->before)
 		fputs(format->before, out);
 	for (size_t i = 0; i < format->n; i++) {
-		const char *header = format->column[i].field->header;
+		struct slurm_column column = format->column[i];
+		const char *header = column.field->header;
+		size_t len = strlen(header);
 
-		put(&format->column[i], header, strlen(header), out);
+		/* Cut the headers of all columns. */
+		if (column.width && len > column.width)
+			len = column.width;
+		put(&column, header, len, out);
 	}
 	fputc('\n', out);
 }

@@ -15,7 +15,8 @@ struct salloc {
 	struct sbatch sbatch; /* first: sbatch's options write to it */
 	bool no_shell;
 	int64_t immediate_s; /* as in alloc_make() */
-	int kill; /* signal to the command when the allocation is revoked */
+	int kill; /* signal to the command when the allocation is revoked; 0:
+	             none */
 };
 
 /* --- options -------------------------------------------------------------- */
@@ -141,16 +142,16 @@ static void revoked(const struct salloc *s, struct held_job *a, pid_t pid)
 	        a->id);
 	close(a->conn);
 	a->conn = -1;
-	kill(pid, s->kill ? s->kill : isatty(STDIN_FILENO) ? SIGHUP : SIGTERM);
+	if (s->kill)
+		kill(pid, s->kill);
 	kill(pid, SIGCONT);
 }
 
 /* Returns salloc's exit status for the command's wait status. As in Slurm, a
- * command ended by SIGINT, SIGTERM and the like has not failed. */
+ * command ended by SIGINT and the like has not failed. */
 static int status_of(int status)
 {
-	static const int usual[] = { SIGHUP, SIGINT, SIGQUIT, SIGKILL,
-		                     SIGTERM };
+	static const int usual[] = { SIGHUP, SIGINT, SIGQUIT, SIGKILL };
 
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);

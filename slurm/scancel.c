@@ -44,10 +44,11 @@ static int set_signal(void *ctx, const struct opt *opt, const char *value,
 {
 	struct scancel *s = ctx;
 
-	(void)opt;
-	if (parse_signal(value, &s->signo, NULL) < 0)
-		return err_set(err, EINVAL, "Unknown job signal: %s", value);
-	return 0;
+	(void)opt, (void)err;
+	if (parse_signal(value, &s->signo, NULL) == 0)
+		return 0;
+	fprintf(stderr, "Unknown job signal: %s\n", value);
+	exit(EXIT_FAILURE);
 }
 
 #define AT(member) .offset = offsetof(struct scancel, member)

@@ -252,7 +252,7 @@ int scontrol_create(struct scontrol *s, char **words)
 	struct err err;
 	size_t i = 1;
 
-	if (!words[1] || strncasecmp(words[1], "res", 3) != 0)
+	if (strncasecmp(words[1], "res", 3) != 0)
 		return scontrol_refuse(s, words);
 	i += !strchr(words[1], '=');
 	for (; words[i]; i++)
@@ -276,10 +276,10 @@ int scontrol_create(struct scontrol *s, char **words)
 /* Delete a reservation: "delete ReservationName=r1" */
 int scontrol_delete(struct scontrol *s, char **words)
 {
-	const char *name = words[1] ? strchr(words[1], '=') : NULL;
+	const char *name = strchr(words[1], '=');
 	struct err err;
 
-	if (!words[1] || strncasecmp(words[1], "res", 3) != 0)
+	if (strncasecmp(words[1], "res", 3) != 0)
 		return scontrol_refuse(s, words);
 	if (!scontrol_connect(s, "delete_reservation"))
 		return EXIT_FAILURE;

@@ -190,13 +190,7 @@ static int control(struct scontrol *s, const char *action, char **words)
 
 static int do_control(struct scontrol *s, char **words)
 {
-	const char *action = words[0];
-
-	if (!words[1]) {
-		fprintf(stderr, "too few arguments for keyword:%s\n", action);
-		return EXIT_FAILURE;
-	}
-	return control(s, action, words + 1);
+	return control(s, words[0], words + 1);
 }
 
 /* --- write batch_script --------------------------------------------------- */
@@ -294,9 +288,7 @@ static int do_wait_job(struct scontrol *s, char **words)
 	const char *id = words[1];
 	int status = EXIT_FAILURE;
 
-	if (!id) {
-		fputs("too few arguments for keyword:wait_job\n", stderr);
-	} else if (!is_id(id)) {
+	if (!is_id(id)) {
 		fprintf(stderr, "Invalid job_id %s\n", id);
 	} else if (scontrol_connect(s, "slurm_load_jobs")) {
 		json_t *req = json_pack("{s:s, s:[s], s:b}", "op", "jobs",
@@ -335,37 +327,64 @@ static int refuse_notify(struct scontrol *s, char **words)
 	return EXIT_FAILURE;
 }
 
-/* The commands, with the fewest letters to which each may be shortened. */
+enum { NO_ARGUMENT = -1 };
+
+/* The commands, with the fewest letters to which each may be shortened, and the
+ * fewest arguments. */
 static const struct {
 	const char *name;
 	size_t least;
 	int (*run)(struct scontrol *s, char **words);
+	int arguments;
 } verbs[] = {
-	{ "show", 3, scontrol_show },
-	{ "hold", 4, do_control },
-	{ "uhold", 5, do_control },
-	{ "release", 3, do_control },
-	{ "requeue", 3, do_control },
-	{ "requeuehold", 11, do_control },
-	{ "suspend", 2, do_control },
-	{ "resume", 3, do_control },
-	{ "top", 3, do_control },
-	{ "update", 1, scontrol_update },
-	{ "write", 5, do_write },
-	{ "ping", 3, do_ping },
-	{ "version", 4, do_version },
-	{ "completing", 2, do_completing },
-	{ "create", 2, scontrol_create },
-	{ "delete", 1, scontrol_delete },
-	{ "notify", 1, refuse_notify },
-	{ "reconfigure", 3, scontrol_refuse },
-	{ "reboot", 3, scontrol_refuse },
-	{ "shutdown", 8, scontrol_refuse },
-	{ "takeover", 8, scontrol_refuse },
-	{ "token", 3, scontrol_refuse },
-	{ "setdebug", 2, scontrol_refuse },
-	{ "wait_job", 2, do_wait_job },
+	{ "show", 3, scontrol_show, 1 },
+	{ "hold", 4, do_control, 1 },
+	{ "uhold", 5, do_control, 1 },
+	{ "release", 3, do_control, 1 },
+	{ "requeue", 3, do_control, 1 },
+	{ "requeuehold", 11, do_control, 1 },
+	{ "suspend", 2, do_control, 1 },
+	{ "resume", 3, do_control, 1 },
+	{ "top", 3, do_control, 1 },
+	{ "update", 1, scontrol_update, 1 },
+	{ "write", 5, do_write, 1 },
+	{ "ping", 3, do_ping, NO_ARGUMENT },
+	{ "version", 4, do_version, NO_ARGUMENT },
+	{ "completing", 2, do_completing, NO_ARGUMENT },
+	{ "create", 2, scontrol_create, 1 },
+	{ "delete", 1, scontrol_delete, 1 },
+	{ "notify", 1, refuse_notify, 2 },
+	{ "reconfigure", 3, scontrol_refuse, 0 },
+	{ "reboot", 3, scontrol_refuse, 0 },
+	{ "shutdown", 8, scontrol_refuse, 0 },
+	{ "takeover", 8, scontrol_refuse, 0 },
+	{ "token", 3, scontrol_refuse, 0 },
+	{ "setdebug", 2, scontrol_refuse, 0 },
+	{ "wait_job", 2, do_wait_job, 1 },
 };
+
+/* Print Slurm's message if there are too few or too many arguments. Returns
+ * false then. */
+static bool has_arguments(const char *verb, int fewest, char *const *words)
+{
+	static const char *const behind[] = { "update", "create", "delete" };
+	int n = 0;
+
+	while (words[n + 1])
+		n++;
+	if (fewest == NO_ARGUMENT && n)
+		fprintf(stderr, "too many arguments for keyword:%s\n", verb);
+	if (fewest == NO_ARGUMENT || n >= fewest)
+		return fewest != NO_ARGUMENT || !n;
+	for (size_t i = 0; i < ARRAY_SIZE(behind); i++)
+		if (!strcmp(behind[i], verb)) {
+			fprintf(stderr, "too few arguments for %s keyword\n",
+			        verb);
+			return false;
+		}
+	fprintf(stderr, "too few arguments for keyword:%s\n", verb);
+	return false;
+}
 
 static bool is_own_cluster(struct scontrol *s)
 {
@@ -399,7 +418,9 @@ int scontrol_main(int argc, char **argv)
 		                      strlen(*words)))
 			continue;
 		*words = (char *)(uintptr_t)verbs[i].name;
-		status = verbs[i].run(&s, words);
+		status = EXIT_FAILURE;
+		if (has_arguments(verbs[i].name, verbs[i].arguments, words))
+			status = verbs[i].run(&s, words);
 		client_close(s.client);
 		return status;
 	}

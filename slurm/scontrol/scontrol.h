@@ -34,7 +34,7 @@ bool scontrol_is_word(const char *name, size_t least, const char *word,
                       size_t len);
 
 /* The verbs of scontrol. Each returns the exit status; words begin with the
- * verb and end with NULL. */
+ * verb and end with NULL, and there are as many as the verb needs. */
 int scontrol_refuse(struct scontrol *s, char **words);
 int scontrol_update(struct scontrol *s, char **words);
 int scontrol_create(struct scontrol *s, char **words);

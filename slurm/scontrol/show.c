@@ -612,13 +612,9 @@ bool scontrol_is_word(const char *name, size_t least, const char *word,
 /* Run "show job 12" or "show job=12". */
 int scontrol_show(struct scontrol *s, char **words)
 {
-	const char *kind = words[1], *what = kind ? words[2] : NULL;
-	size_t len = kind ? strcspn(kind, "=") : 0;
+	const char *kind = words[1], *what = words[2];
+	size_t len = strcspn(kind, "=");
 
-	if (!kind) {
-		fprintf(stderr, "too few arguments for keyword:show\n");
-		return EXIT_FAILURE;
-	}
 	if (what && words[3]) {
 		fprintf(stderr, "too many arguments for keyword:show\n");
 		return EXIT_FAILURE;

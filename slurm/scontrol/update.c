@@ -467,10 +467,6 @@ int scontrol_update(struct scontrol *s, char **words)
 		                               "ReservationName", "StepId",
 		                               "FrontendName" };
 
-	if (!words[1]) {
-		fputs("too few arguments for update keyword\n", stderr);
-		return EXIT_FAILURE;
-	}
 	if (is_name("NodeName", words[1], name_of(words[1])) &&
 	    strchr(words[1], '='))
 		return update_nodes(s, words + 1);

@@ -198,13 +198,24 @@ scancel "$id"
 wait "$pid"
 is "a job that is cancelled ends its srun" "$?" 143
 becomes "as cancelled" "$id" CANCELLED
-salloc sh -c ': >up4; exec sleep 9999.'$$ 2>revoked.err &
+salloc -K sh -c ': >up4; exec sleep 9999.'$$ 2>revoked.err &
 pid=$!
 wait_for test -e up4
 id=$(squeue -h -o %A)
 scancel "$id"
 wait "$pid"
-is "and the command of its salloc" "$? $(cat revoked.err)" "0 salloc: Granted job allocation $id
+is "and the command of its salloc -K" "$? $(cat revoked.err)" "1 salloc: Granted job allocation $id
+salloc: Job allocation $id has been revoked."
+gate over
+salloc sh -c ": >up5; $(at_gate over); exit 5" 2>revoked.err &
+pid=$!
+wait_for test -e up5
+id=$(squeue -h -o %A)
+scancel "$id"
+wait_for grep -q revoked revoked.err
+open_gate over
+wait "$pid"
+is "without -K the command goes on" "$? $(cat revoked.err)" "5 salloc: Granted job allocation $id
 salloc: Job allocation $id has been revoked."
 
 # The daemon is killed while a client waits, and then the client is killed, too.

@@ -130,6 +130,9 @@ says "and released" 0 "" "" scontrol release "$runs"
 is "ended jobs are shown for a while" "$(scontrol -o show job | grep -c "^JobId=$over ")" 1
 like "held ones have no priority" "$(scontrol show job "$array")" "^   Priority=0 "
 
+says "no job" 1 "" "too few arguments for keyword:hold" scontrol hold
+says "nothing to make" 1 "" "too few arguments for create keyword" scontrol create
+says "an argument of ping" 1 "" "too many arguments for keyword:ping" scontrol ping x
 says "words may be shortened" 0 "a1
 a2" "" scontrol sho hostn "a[1-2]"
 says "to as many letters as in Slurm" 1 "" "invalid keyword: hol" scontrol hol "$waits"

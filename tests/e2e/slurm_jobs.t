@@ -69,6 +69,9 @@ is "aiq --start: what waits, and when it starts" \
 is "aiq --start: columns of one's own" "$(aiq -a --start -o display_id,state -h -n runs,waits | xargs)" "$waiter PENDING"
 is "aiq --me takes -a back" "$(aiq -a --me -h -o user | sort -u)" "$me"
 
+is "headers are cut, times are not" "$(squeue -o %.4l -j "$sleeper")" "TIME
+10:00"
+
 # --- squeue -O -------------------------------------------------------------
 
 says "-O: 20 wide, cut" 0 "JOBID               STATE               " "" \
@@ -182,6 +185,7 @@ trap_job=$(submit --wrap "trap 'echo caught >$dir/caught; exit 0' USR1
 wait_for test -s "$dir/ready"
 says "--full signals" 0 "" "" scancel --full -s USR1 "$trap_job"
 ok "the job got it" wait_for test -s "$dir/caught"
+says "no signal" 1 "" "Unknown job signal: FOO" scancel -s FOO "$sleeper"
 says "-s KILL ends a job" 0 "" "" scancel -s KILL "$sleeper"
 becomes "it is cancelled" "$sleeper" CANCELLED
 says "one that has ended" 0 "" "" scancel "$sleeper"
