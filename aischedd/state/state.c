@@ -75,7 +75,7 @@ void state_free(struct state *state)
 		free((char *)state->users.user[i].name);
 	free(state->users.user);
 	free(state->queues.queue);
-	map_free(&state->records.jobs);
+	idmap_free(&state->records.jobs);
 	map_free(&state->records.arrays);
 	map_free(&state->records.tasks);
 	map_free(&state->users.by_uid);
@@ -111,7 +111,7 @@ const struct conf *state_conf(const struct state *state)
 
 struct job *state_job(const struct state *state, uint64_t id)
 {
-	return map_find(&state->records.jobs, id);
+	return idmap_find(&state->records.jobs, id);
 }
 
 struct array *state_array(const struct state *state, uint64_t id)
@@ -364,7 +364,7 @@ static void link_job(struct job_table *records, struct job *job)
 
 void state_add_job(struct state *state, struct job *job)
 {
-	map_set(&state->records.jobs, job->id, job);
+	idmap_set(&state->records.jobs, job->id, job);
 	if (job->task != NO_TASK)
 		map_set(&state->records.tasks, task_key(job->array, job->task),
 		        job);
@@ -383,7 +383,7 @@ static void unlink_job(struct state *state, struct job *job)
 	sweep_skip(state, job);
 	if (job->array)
 		unlink_array(state_array(state, job->array), job);
-	map_del(&state->records.jobs, job->id);
+	idmap_del(&state->records.jobs, job->id);
 	if (job->task != NO_TASK)
 		map_del(&state->records.tasks, task_key(job->array, job->task));
 	*(job->all_prev ? &job->all_prev->all_next : &state->records.first) =

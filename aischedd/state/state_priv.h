@@ -15,6 +15,7 @@
 #include "aischedd/state/cluster/scale.h"
 #include "aischedd/state/cluster/usage.h"
 #include "aischedd/state/cluster/volume.h"
+#include "aischedd/state/idmap.h"
 #include "aischedd/state/life/alarm.h"
 #include "aischedd/state/life/cron.h"
 #include "aischedd/state/life/depend.h"
@@ -32,8 +33,9 @@
 
 /* All records of jobs and arrays, and the number of jobs in each state. */
 struct job_table {
-	struct map jobs, arrays, tasks; /* by id; `tasks` by task_key() */
-	struct job *first, *last;       /* all jobs, in order of ids */
+	struct idmap jobs;        /* by id */
+	struct map arrays, tasks; /* by id; `tasks` by task_key() */
+	struct job *first, *last; /* all jobs, in order of ids */
 	/* list of the jobs that hold nodes, linked by row_next */
 	struct job *placed;
 	uint64_t counts[JOB_NSTATES];

@@ -75,30 +75,38 @@ static void reconf_queues(struct state *state, const struct conf *conf,
 	usage_reconf(state, conf, queue_to, now);
 }
 
-/* Give all jobs the new numbers of their queues, if these differ. Reads the
- * map, because the list cannot be read ahead: that takes
- * three times as long. */
+/* Give the jobs of the page the new numbers of their queues. */
+static void renumber_page(const struct idmap_page *page,
+                          const uint32_t *queue_to)
+{
+	for (size_t i = 0; i < IDMAP_PAGE; i++) {
+		const struct job *job = page->value[i];
+
+		if (job)
+			__builtin_prefetch(&job->queue, 1);
+	}
+	for (size_t i = 0; i < IDMAP_PAGE; i++) {
+		struct job *job = page->value[i];
+
+		if (job)
+			job->queue = queue_to[job->queue];
+	}
+}
+
+/* Give all jobs the new numbers of their queues, if these differ. Reads pages,
+ * because the list cannot be read ahead: that takes three times as long. */
 static void renumber_jobs(struct state *state, const uint32_t *jobs,
                           const uint32_t *queue_to)
 {
-	enum { AHEAD = 16 };
-	const struct map *all = &state->records.jobs;
-	size_t n = state->conf->nqueues, q = 0;
+	size_t n = state->conf->nqueues, q = 0, at = 0;
+	const struct idmap_page *page;
 
 	while (q < n && (!jobs[q] || queue_to[q] == q))
 		q++;
 	if (q == n)
 		return;
-	for (size_t i = 0; i < all->cap; i++) {
-		struct job *job = all->slot[i].value;
-		const struct job *later =
-		    i + AHEAD < all->cap ? all->slot[i + AHEAD].value : NULL;
-
-		if (later)
-			__builtin_prefetch(&later->queue, 1);
-		if (job)
-			job->queue = queue_to[job->queue];
-	}
+	while ((page = idmap_each(&state->records.jobs, &at)))
+		renumber_page(page, queue_to);
 	row_forget_tops(state);
 }
 
