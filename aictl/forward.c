@@ -176,17 +176,22 @@ static int listen_both(struct forward *f, uint16_t port, struct err *err)
 	return err_sys(err, "cannot listen at ::1 port %u", f->local);
 }
 
-static int listen_all(struct forward *f, struct err *err)
+static int listen_all(struct forward *f, const char *ports, struct err *err)
 {
 	uint16_t port = f->local;
+	struct err why;
 
 	for (int i = 0; i < TRIES; i++) {
-		if (listen_both(f, port, err) == 0)
+		if (listen_both(f, port, &why) == 0)
 			return 0;
 		close_listens(f);
 		if (port)
 			break;
 	}
+	if (f->same && why.code == EADDRINUSE)
+		return err_set(err, why.code, "%s: ':%s' takes a free port",
+		               why.text, ports);
+	*err = why;
 	return -1;
 }
 
@@ -287,7 +292,7 @@ int run_forward(struct ctl *ctl, int argc, char **argv)
 	f.listens[0] = f.listens[1] = -1;
 	if (take_rank(f.job, &f.rank, &err) == 0 &&
 	    read_ports(&f, argv[2], &err) == 0 && check(&f, &err) == 0 &&
-	    listen_all(&f, &err) == 0) {
+	    listen_all(&f, argv[2], &err) == 0) {
 		ctl_disconnect(ctl);
 		printf("127.0.0.1:%u is port %u of job %s\n", f.local, f.port,
 		       argv[1]);
