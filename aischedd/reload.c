@@ -11,6 +11,7 @@
 #include "aischedd/op/cron_run.h"
 #include "aischedd/pools.h"
 #include "aischedd/runners.h"
+#include "aischedd/scaler.h"
 #include "aischedd/state/cluster/reconf.h"
 #include "libcommon/clock.h"
 #include "libcommon/log.h"
@@ -184,6 +185,7 @@ int daemon_reload(struct daemon *d, struct buf *warnings, struct err *err)
 		conf_free(d->conf);
 	d->conf = conf;
 	daemon_see_sections(d);
+	scaler_reconf(d->scaler);
 	daemon_cron_recheck(d);
 	mailer_wake(d->mailer);
 	d->reloaded = clock_wall_s();

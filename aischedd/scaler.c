@@ -1,4 +1,4 @@
-/* scaler.c - run the programs that add and remove nodes */
+/* scaler.c - have nodes added and removed, by programs or stand-ins */
 #include "aischedd/scaler.h"
 
 #include <errno.h>
@@ -35,6 +35,8 @@ struct scaling {
 
 struct scaler {
 	struct daemon *d;
+	/* what runners were told about stand-ins, by template; NULL: nothing */
+	struct run_standin *told;
 	struct errand *errand;
 	size_t n, cap;
 	struct scaling *running;
@@ -50,6 +52,10 @@ struct scaler *scaler_new(struct daemon *d)
 
 void scaler_want(struct scaler *s, uint32_t node, bool add)
 {
+	const struct conf_scale *conf = state_scale_of(s->d->state, node);
+
+	if (!conf || conf->by != SCALE_PROGRAM)
+		return;
 	for (size_t i = 0; i < s->n; i++) {
 		if (s->errand[i].node == node) {
 			s->errand[i].add = add;
@@ -178,7 +184,61 @@ static void start_for(struct scaler *s, size_t from)
 	start(it, conf);
 }
 
-void scaler_go(struct scaler *s)
+/* --- stand-ins --- */
+
+static void tell_pool(struct scaler *s, uint32_t pool)
+{
+	const struct conf *conf = s->d->conf;
+	struct runner *r = s->d->pool[pool].runner;
+	struct run_standin *list = xcalloc(conf->nscales + 1, sizeof(*list));
+	size_t n = 0;
+
+	for (size_t i = 0; i < conf->nscales; i++)
+		if ((uint32_t)conf->scales[i].pool == pool &&
+		    conf->scales[i].by == SCALE_STANDIN)
+			list[n++] = s->told[i];
+	r->ops->stand_in(r, n, list);
+	free(list);
+}
+
+static bool is_same(const struct run_standin *a, const struct run_standin *b)
+{
+	return a->n == b->n && a->cpu_milli == b->cpu_milli &&
+	       a->mem_mib == b->mem_mib && a->tmp_mib == b->tmp_mib;
+}
+
+/* Tell each runner about the stand-ins of its pool, if they have changed. */
+static void tell_standins(struct scaler *s)
+{
+	const struct conf *conf = s->d->conf;
+	bool all = !s->told;
+	uint64_t pools = 0;
+
+	if (all)
+		s->told = xcalloc(conf->nscales + 1, sizeof(*s->told));
+	for (size_t i = 0; i < conf->nscales; i++) {
+		struct run_standin now;
+
+		if (!state_scale_standins(s->d->state, i, &now) ||
+		    (!all && is_same(&now, &s->told[i])))
+			continue;
+		if (now.n != s->told[i].n)
+			log_notice("scale stand_in scale=%s nodes=%u",
+			           now.conf->name, now.n);
+		s->told[i] = now;
+		pools |= UINT64_C(1) << conf->scales[i].pool;
+	}
+	for (uint32_t i = 0; i < s->d->npools; i++) {
+		const struct runner *r = s->d->pool[i].runner;
+
+		if (r && r->ops->stand_in && (all || pools >> i & 1))
+			tell_pool(s, i);
+	}
+}
+
+/* --- programs --- */
+
+static void start_all(struct scaler *s)
 {
 	size_t i = 0, n = 0;
 
@@ -190,12 +250,23 @@ void scaler_go(struct scaler *s)
 		const struct conf_scale *conf =
 		    state_scale_of(s->d->state, s->errand[i].node);
 
-		if (is_running(s, conf->name) || !conf->resume ||
-		    !conf->suspend)
+		if (is_running(s, conf->name) || !conf->resume)
 			i++;
 		else
 			start_for(s, i);
 	}
+}
+
+void scaler_reconf(struct scaler *s)
+{
+	free(s->told);
+	s->told = NULL;
+}
+
+void scaler_go(struct scaler *s)
+{
+	tell_standins(s);
+	start_all(s);
 }
 
 void scaler_free(struct scaler *s)
@@ -207,5 +278,6 @@ void scaler_free(struct scaler *s)
 		scaling_free(s->running);
 	}
 	free(s->errand);
+	free(s->told);
 	free(s);
 }

@@ -260,6 +260,7 @@ static int run(struct sim *sim, FILE *events, struct left_out *left,
 	if (read_trace(sim->trace, err) < 0)
 		return -1;
 	sim_init(sim);
+	state_scale_simulate(sim->state);
 	state_scale_begin(sim->state);
 	tell_init(&sim->tell, state_nnodes(sim->state), events);
 	return sim_run(sim, err);

@@ -281,6 +281,15 @@ enum stop_why {
 
 struct runner;
 
+/* The stand-ins that are to be there for a template of nodes; borrowed for the
+ * call. */
+struct run_standin {
+	const struct conf_scale *conf;
+	/* what each of them requests, besides conf->gpus */
+	int64_t cpu_milli, mem_mib, tmp_mib;
+	uint32_t n; /* how many nodes are to be added */
+};
+
 /* A signal for a job that runs. */
 struct run_signal {
 	int signo;
@@ -436,6 +445,13 @@ struct runner_ops {
 	/* Cordon the node, so that the cluster places no other pods there. If
 	 * reason is NULL, uncordon it. */
 	void (*drain)(struct runner *r, const char *node, const char *reason);
+	/* Have the autoscaler of the cluster add these nodes, in addition to
+	 * those that are there, by stand-ins for them; remove stand-ins of
+	 * templates that are not listed. Called at the start of the daemon and
+	 * at each change, with all templates of the pool. NULL: this runner
+	 * has no stand-ins. */
+	void (*stand_in)(struct runner *r, size_t n,
+	                 const struct run_standin *list);
 	/* Append the path of the socket on which the attempt's shepherd
 	 * accepts requests for steps (libcommon/step_msg.h). NULL: this runner
 	 * has no steps. */

@@ -188,9 +188,12 @@ struct conf_queue {
 };
 
 /* How the nodes of a template are added and given back. */
-enum scale_by { SCALE_PROGRAM };
+enum scale_by {
+	SCALE_PROGRAM, /* by programs; the nodes are named NAME-1 and so on */
+	SCALE_STANDIN  /* by an autoscaler, which names them itself */
+};
 
-/* A template of nodes that can be added to a pool, named NAME-1 and so on. */
+/* A template of nodes that can be added to a pool. */
 struct conf_scale {
 	const char *name;
 	int pool;             /* index */
@@ -199,13 +202,14 @@ struct conf_scale {
 	int64_t tmp;          /* MiB of disk of a node */
 	int64_t gpus;         /* of a node */
 	const char *gpu_type; /* NULL: none */
-	struct strlist features;
+	struct strlist features, labels, taints;
 	const char *topology; /* "z1/b1", or NULL */
 	int64_t delay;        /* seconds that a node takes to arrive */
 	int64_t idle_for;     /* s: a node idle for longer is given back */
 	int64_t price;        /* of a node for an hour, in millionths */
 	enum scale_by by;
 	const char *resume, *suspend; /* programs; NULL: not given */
+	const char *priority_class;   /* of stand-ins; NULL: not given */
 };
 
 struct conf_license {

@@ -129,12 +129,23 @@ static int check_level_label(const char *s, struct err *err)
 	return check_feature(is + 1, err);
 }
 
-static int check_taint(const char *s, struct err *err)
+static int check_pair(const char *s, const char *what, struct err *err)
 {
 	if (is_made_of(s, NODE_NAME_MAX_LEN, "._-/=") &&
 	    strchr(s, '=') == strrchr(s, '='))
 		return 0;
-	return err_set(err, EINVAL, "bad taint '%s': use KEY=VALUE or KEY", s);
+	return err_set(err, EINVAL, "bad %s '%s': use KEY=VALUE or KEY", what,
+	               s);
+}
+
+static int check_taint(const char *s, struct err *err)
+{
+	return check_pair(s, "taint", err);
+}
+
+static int check_label(const char *s, struct err *err)
+{
+	return check_pair(s, "label", err);
 }
 
 static int check_gpu_metrics(const char *s, struct err *err)
@@ -226,7 +237,7 @@ static const char *const metrics_accesses[] = { "none", "loopback", "open",
 	                                        NULL };
 static const char *const devices[] = { "auto", "dra", "plugin", NULL };
 static const char *const cpu_limits[] = { "asked", "none", NULL };
-static const char *const scale_bys[] = { "program", NULL };
+static const char *const scale_bys[] = { "program", "standin", NULL };
 static const char *const preempts[] = { "suspend", "requeue", "cancel", NULL };
 static const char *const idle_actions[] = { "notify", "cancel", NULL };
 
@@ -355,6 +366,9 @@ static const struct conf_key scale_keys[] = {
 	KEY("by", WORD, by, .initial = "program", .words = scale_bys),
 	KEY("resume", TEXT, resume, .check = check_path),
 	KEY("suspend", TEXT, suspend, .check = check_path),
+	KEY("labels", LIST, labels, .check = check_label),
+	KEY("taints", LIST, taints, .check = check_taint),
+	KEY("priority_class", TEXT, priority_class, .check = conf_check_name),
 };
 #undef AT
 

@@ -5,6 +5,9 @@
 #include "libcommon/conf/conf_keys.h"
 #include "libcommon/limits.h"
 
+/* Longest name of a template whose stand-ins are named after it. */
+enum { STANDIN_NAME = 24 };
+
 /* Whether the name may begin the names of nodes in a cluster: names of
  * Kubernetes objects are in lower case. */
 static bool is_lower(const char *name)
@@ -31,6 +34,46 @@ static int check_given(struct conf_build *b, cfg_t *section,
 	return 0;
 }
 
+/* Check what adding nodes in this way needs. */
+static int check_by(struct conf_build *b, cfg_t *section,
+                    const struct conf_scale *scale)
+{
+	const struct conf_value *at = build_place(section, "by");
+	const struct conf_pool *pool = &b->conf->pools[scale->pool];
+	const char *program = scale->resume    ? "resume"
+	                      : scale->suspend ? "suspend"
+	                                       : NULL;
+	size_t len = strlen(scale->name);
+
+	if (scale->by == SCALE_PROGRAM && (!scale->resume || !scale->suspend))
+		return build_fail(b, conf_place(section),
+		                  "scale '%s': %s is not given", scale->name,
+		                  scale->resume ? "suspend" : "resume");
+	if (scale->by == SCALE_PROGRAM)
+		return 0;
+	if (program)
+		return build_fail(b, build_place(section, program),
+		                  "scale '%s': %s is given, but by = standin "
+		                  "runs no program",
+		                  scale->name, program);
+	if (!scale->labels.n)
+		return build_fail(b, conf_place(section),
+		                  "scale '%s': labels is not given; by = "
+		                  "standin knows its nodes by them",
+		                  scale->name);
+	if (scale->gpus && pool->devices == DEVICES_DRA)
+		return build_fail(b, at,
+		                  "scale '%s': by = standin cannot request "
+		                  "GPUs in pool '%s', which has devices = dra",
+		                  scale->name, pool->name);
+	if (len > STANDIN_NAME || scale->name[len - 1] == '-')
+		return build_fail(b, conf_place(section),
+		                  "scale '%s': with by = standin the name may "
+		                  "have %d characters, and not end with '-'",
+		                  scale->name, STANDIN_NAME);
+	return 0;
+}
+
 static int check_pool(struct conf_build *b, cfg_t *section,
                       struct conf_scale *scale)
 {
@@ -51,11 +94,7 @@ static int check_pool(struct conf_build *b, cfg_t *section,
 		                  "which no nodes can be added",
 		                  scale->name,
 		                  b->conf->pools[scale->pool].name);
-	if (traits->runs && (!scale->resume || !scale->suspend))
-		return build_fail(b, conf_place(section),
-		                  "scale '%s': %s is not given", scale->name,
-		                  scale->resume ? "suspend" : "resume");
-	return 0;
+	return traits->runs ? check_by(b, section, scale) : 0;
 }
 
 static int check_others(struct conf_build *b, cfg_t *section,

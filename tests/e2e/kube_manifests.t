@@ -215,6 +215,10 @@ denied "nor one that looks like ours" "job-id" \
 	try_job alice "$suspend" "$queue, \"aisched.io/job-id\": \"1\"" "$ours"
 denied "nor one whose pods do" "job-id of pods" \
 	try_job alice "$suspend" "$queue" "$ours" '"aisched.io/job-id": "1"'
+denied "nor one that stands in for a node" "makes stand-ins" \
+	try_job alice "$suspend" "$queue, \"aisched.io/standin\": \"s\"" "$ours"
+denied "nor one whose pods do" "makes stand-ins" \
+	try_job alice "$suspend" "$queue" "$ours" '"aisched.io/standin": "s"'
 
 denied "nor one of another daemon" "label aisched.io/cluster" \
 	try_job alice "$suspend" "$queue, \"aisched.io/cluster\": \"c\"" "$ours"
@@ -267,6 +271,9 @@ denied "but may not use the nodes of ours" "not be tolerated" \
 	try_pod alice default "" '"tolerations":
 		[{"key": "aisched.io/dedicated", "operator": "Exists"}],'
 all='"tolerations": [{"operator": "Exists"}],'
+denied "nor by a label of ours" "not be tolerated" \
+	try_pod alice default '"aisched.io/standin": "s"' "$ours"'"tolerations":
+		[{"key": "aisched.io/dedicated", "operator": "Exists"}],'
 denied "nor those of everybody" "every taint must not be tolerated" \
 	try_pod alice default "" "$all"
 denied "nor with an effect" "every taint must not be tolerated" \
@@ -333,7 +340,9 @@ ok "the daemon has an account" \
 configure "$(sed -e '/^\(cluster\|state_dir\|listen\) /d' -e "
 	s,runner = kubernetes,&  kubeconfig = \"$kube/daemon.conf\"," -e '
 	s,allow_mounts,run_as_root = yes  device_driver = "gpu.test"  &,
-	' "$manifests/aischedd.conf")"
+	' "$manifests/aischedd.conf")
+scale burst { max = 1  cpus = 1  memory = 1G  labels = {\"group=burst\"}
+	by = standin  priority_class = \"aisched-standins\" }"
 before=$(forbidden)
 start_daemon || bail "aischedd does not start"
 id=$(aisub --parsable -n 2 --gpus-per-task 1 --port web=80 --wrap 'echo hi')
@@ -460,6 +469,19 @@ ok "she may delete it" her delete deployment chat
 ok "and its job is cancelled" wait_for is_state "$id" CANCELLED
 ok "nothing is left of it" wait_for nothing_is_left
 
+# A node is to be added, which is kept for the daemon.
+stands_in()
+{
+	[ "$(kube --namespace "$ns" get pods -l aisched.io/standin=burst -o json |
+		jq -r '.items[] | .status.conditions[0].reason, .spec.priority,
+			.spec.tolerations[0].key' | xargs)" = \
+		"Unschedulable -10 aisched.io/dedicated" ]
+}
+id=$(aisub --parsable -C group=burst --mem 1G --wrap true)
+ok "a pod stands in for a node" wait_for stands_in
+aicancel "$id"
+ok "and goes with the job" wait_for nothing_is_left
+
 # Whether the daemon knows the node whose GPUs are devices of a DRA driver.
 gpus_are_shown()
 {
@@ -475,7 +497,7 @@ denied "others cannot change which" "which GPUs a pod has" \
 	her patch "$claim" --subresource status --type merge \
 	-p '{"status": {"reservedFor": null, "allocation": null}}'
 denied "nor say that they are of another job" "labels objects" \
-	her label "$claim" --overwrite aisched.io/job-id=7
+	her label "$claim" --overwrite aisched.io/job-id=1
 denied "nor that they are others" "whose an object is" \
 	her annotate "$claim" --overwrite aisched.io/gpus=0=a/gpu-1
 denied "nor that they are free" "in use until the pod has ended" \

@@ -101,6 +101,8 @@ static void on_job(struct kube_space *space, json_t *obj, bool deleted)
 	struct kube_job *job;
 	const char *shared;
 
+	if (kube_standin_job_seen(space, obj, deleted))
+		return;
 	if (!name || !uid || !kube_object_is_ours(obj, &kube->home, &owner)) {
 		kube_adopt_seen(space, obj, deleted);
 		return;

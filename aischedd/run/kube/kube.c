@@ -22,6 +22,7 @@
 #include "aischedd/run/kube/note.h"
 #include "aischedd/run/kube/pods.h"
 #include "aischedd/run/kube/recover.h"
+#include "aischedd/run/kube/scale/standin.h"
 #include "aischedd/run/kube/shared.h"
 #include "aischedd/run/kube/space/ports.h"
 #include "aischedd/run/kube/space/space.h"
@@ -81,6 +82,7 @@ static void on_nodes(enum kube_news news, json_t *obj, const struct err *err,
 static void on_pods(enum kube_news news, json_t *obj, const struct err *err,
                     void *arg)
 {
+	kube_standin_pods_news(arg, news);
 	kube_pods_news(arg, news, obj);
 	kube_adopt_pod_news(arg, news);
 	if (((struct kube *)arg)->claims.at_once)
@@ -95,6 +97,7 @@ static void on_jobs(enum kube_news news, json_t *obj, const struct err *err,
 
 	kube_jobs_news(space, news, obj);
 	kube_adopt_news(space, news);
+	kube_standin_jobs_news(space, news);
 	heard_in(space->kube, &space->sight, SEE_JOBS, news, err);
 }
 
@@ -250,6 +253,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	kube_space_step(kube);
 	kube_recover_try(kube);
 	kube_ports_step(kube);
+	kube_standin_step(kube);
 }
 
 static void on_lease(void *arg)
@@ -264,6 +268,7 @@ static void on_lease(void *arg)
 	step_all(kube);
 	kube_adopt_step_all(kube);
 	kube_drain_step(kube);
+	kube_standin_step(kube);
 }
 
 /* --- create and free the runner -------------------------------------- */
@@ -318,6 +323,7 @@ static void runner_free(struct runner *r)
 	kube_jobs_free(kube);
 	kube_note_free_all(kube);
 	kube_drain_free(kube);
+	kube_standin_free(kube);
 	kube_devices_free(kube);
 	kube_nodes_free(kube->nodes);
 	kube_claims_free(&kube->claims);
@@ -393,6 +399,7 @@ static const struct runner_ops kube_ops = {
 	.adopt = kube_adopt_told,
 	.explain = kube_adopt_explain,
 	.drain = kube_drain,
+	.stand_in = kube_standin_want,
 	.reconf = kube_reconf,
 	.shortcomings = kube_trouble_shortcomings,
 	.calls = count_calls,
@@ -426,6 +433,7 @@ struct runner *runner_kube_new(struct event_base *base, const struct conf *conf,
 	TAILQ_INIT(&kube->adopt.calls);
 	TAILQ_INIT(&kube->notes.list);
 	TAILQ_INIT(&kube->drain.calls);
+	kube_standin_init(kube);
 	kube->log.folder = xstrdup(logs);
 	TAILQ_INIT(&kube->log.readers);
 	TAILQ_INIT(&kube->keep.list);

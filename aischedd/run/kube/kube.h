@@ -35,6 +35,7 @@
 #include "aischedd/run/kube/object/object.h"
 #include "aischedd/run/kube/pods.h"
 #include "aischedd/run/kube/recover.h"
+#include "aischedd/run/kube/scale/standin.h"
 #include "aischedd/run/kube/space/space.h"
 #include "aischedd/run/kube/trouble.h"
 #include "aischedd/run/kube/use/use.h"
@@ -88,6 +89,7 @@ struct kube {
 	struct kube_commands commands;
 	struct kube_forwards forwards;
 	struct kube_use use;
+	struct kube_standins standins;
 };
 
 static inline struct kube *kube_of(struct runner *r)

@@ -228,6 +228,17 @@ int64_t kube_nodes_memory(const struct kube_nodes *nodes, const char *name)
 	return node ? node->said.have.mem_mib : 0;
 }
 
+void kube_nodes_each_free(const struct kube_nodes *nodes,
+                          kube_nodes_free_fn *fn, void *arg)
+{
+	const struct kube_node *node;
+	size_t at = 0;
+
+	while ((node = map_each(&nodes->by_name, &at)))
+		if (node->there && !node->said.down && !node->said.cordoned)
+			fn(node->name, &node->said, &node->used, arg);
+}
+
 const json_t *kube_nodes_features(const struct kube_nodes *nodes,
                                   const char *name)
 {

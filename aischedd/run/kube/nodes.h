@@ -17,6 +17,7 @@
 struct event_base;
 struct kube;
 struct kube_nodes;
+struct kube_node_said;
 
 /* kube, pool and topology are borrowed. */
 struct kube_nodes *kube_nodes_new(struct kube *kube, struct event_base *base,
@@ -56,6 +57,14 @@ void kube_nodes_each(const struct kube_nodes *nodes, kube_nodes_fn *fn,
 
 /* Returns the memory that the node has for pods, in MiB; 0: not known. */
 int64_t kube_nodes_memory(const struct kube_nodes *nodes, const char *node);
+
+/* Call fn for each node of the pool where pods can start, with what pods that
+ * are not ours use there. */
+typedef void kube_nodes_free_fn(const char *name,
+                                const struct kube_node_said *said,
+                                const struct kube_amount *used, void *arg);
+void kube_nodes_each_free(const struct kube_nodes *nodes,
+                          kube_nodes_free_fn *fn, void *arg);
 
 /* Returns the labels of the node ("label=value"), or NULL. */
 const json_t *kube_nodes_features(const struct kube_nodes *nodes,

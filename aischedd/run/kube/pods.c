@@ -216,6 +216,10 @@ static void on_pod(struct kube *kube, json_t *obj, bool deleted)
 		on_task(kube, &pod, &owner, deleted);
 		return;
 	}
+	if (kube_standin_pod_seen(kube, obj, &pod, deleted)) {
+		kube_pod_fini(&pod);
+		return;
+	}
 	key = kube_text_key(pod.uid);
 	if (space && is_plain(kube, obj, &pod))
 		kube_adopt_plain_seen(space, obj, deleted);

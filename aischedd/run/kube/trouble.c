@@ -26,6 +26,8 @@ static const char *refusal(const struct kube *kube)
 	}
 	if (kube->drain.trouble.code)
 		return kube->drain.trouble.text;
+	if (kube->standins.trouble.code)
+		return kube->standins.trouble.text;
 	return kube->notes.mute.code ? kube->notes.mute.text : NULL;
 }
 

@@ -508,6 +508,7 @@ void state_node_seen(struct state *state, uint32_t pool,
 	map_free(&state->nodes.fits);
 	state->gen++;
 	state_replan(state);
+	scale_match(state, n);
 }
 
 void node_tell_drain(struct state *state, uint32_t node)

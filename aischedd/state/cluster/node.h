@@ -79,7 +79,13 @@ struct node {
 	uint64_t gpus_held; /* GPUs that no task may use, one bit each */
 	uint32_t scale;     /* its template, by number plus one; 0: none */
 	bool coming;        /* of a template, and not there or not ready yet */
-	bool unused;        /* it was asked for, and no job has used it since */
+	/* the template by whose labels the node is known, by number plus one;
+	 * 0: none (scale.h) */
+	uint32_t member;
+	/* The node is not there and not listed: a member has taken its place,
+	 * or it was a member. */
+	bool absent;
+	bool unused; /* it was asked for, and no job has used it since */
 	enum node_want want;
 	int64_t want_at; /* when adding or removing it began */
 	/* if it is of a template: since when no job uses it; or NO_TIME */

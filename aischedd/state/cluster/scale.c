@@ -46,11 +46,23 @@ static int64_t patience(const struct state *state, const struct node *node)
 	return 2 * conf_of(state, node)->delay;
 }
 
+/* Whether an autoscaler adds and removes the nodes of the template. */
+static bool is_autoscaled(const struct state *state,
+                          const struct conf_scale *conf)
+{
+	return conf->by == SCALE_STANDIN && !state->scales.simulated &&
+	       runner_traits(state->conf->pools[conf->pool].runner)->runs;
+}
+
 static void want(struct state *state, struct node *node, enum node_want want,
                  int64_t now)
 {
 	uint32_t n = (uint32_t)(node - state->nodes.node);
 
+	if (node->scale)
+		scale_of(state, node)->asked +=
+		    (uint32_t)(want == WANT_ADDED) -
+		    (uint32_t)(node->want == WANT_ADDED);
 	node->want = want;
 	node->want_at = now;
 	node->idle_since = NO_TIME;
@@ -138,6 +150,7 @@ static void stand_in(const struct state *state, const struct node *node,
 		.gpu_numa = none,
 		.gpu_link = none,
 		.features = conf->features,
+		.taints = conf->taints,
 		.topology = conf->topology,
 		.gone = seen->gone,
 		.down = seen->down,
@@ -163,7 +176,8 @@ const struct node_info *scale_see(struct state *state, uint32_t n,
 	 * still be paid for: wait for state_scale_done(). */
 	if (node->want == WANT_REMOVED && info->gone)
 		want(state, node, WANT_NOTHING, 0);
-	node->coming |= info->gone || node->want != WANT_NOTHING;
+	node->coming |=
+	    !node->absent && (info->gone || node->want != WANT_NOTHING);
 	if (!node->coming)
 		return info;
 	stand_in(state, node, info, ret);
@@ -180,6 +194,21 @@ void scale_complete(const struct state *state, struct node *node)
 		text_set(&node->topology, conf->topology);
 }
 
+/* Have a node of a template that is not there, or not ready, count as one that
+ * can be added. */
+static void put_back(struct state *state, uint32_t n)
+{
+	const struct node *node = &state->nodes.node[n];
+
+	state->nodes.node[n].coming = true;
+	state_node_seen(state, node->pool,
+	                &(struct node_info){ .name = node->name,
+	                                     .gone = node->gone,
+	                                     .down = node->down,
+	                                     .cordoned = node->cordoned,
+	                                     .reason = node->seen_reason });
+}
+
 static void join(struct state *state, uint32_t number)
 {
 	const struct conf_scale *conf = &state->conf->scales[number];
@@ -188,6 +217,7 @@ static void join(struct state *state, uint32_t number)
 	scale->cpu_milli = conf->cpus * 1000;
 	scale->mem_mib = conf->memory;
 	scale->tmp_mib = conf->tmp;
+	scale->place = xcalloc((size_t)conf->max, sizeof(*scale->place));
 	for (int64_t i = 1; i <= conf->max; i++) {
 		const char *pool = state->conf->pools[conf->pool].name;
 		char *full =
@@ -196,20 +226,18 @@ static void join(struct state *state, uint32_t number)
 		struct node *node = &state->nodes.node[n];
 
 		node->scale = number + 1;
+		node->absent = false;
+		scale->place[scale->places++] = n;
+		/* an earlier configuration wanted a program to remove it */
+		if (node->want == WANT_REMOVED && is_autoscaled(state, conf))
+			want(state, node, WANT_NOTHING, 0);
+		scale->asked += node->want == WANT_ADDED;
 		node_frame_drop(&state->nodes);
 		if (!node->gone && !node->coming)
 			learn(state, node->scale, node->cpu_found,
 			      node->mem_found, node->tmp_found);
-		if (node->gone || node->coming) {
-			node->coming = true;
-			state_node_seen(
-			    state, (uint32_t)conf->pool,
-			    &(struct node_info){ .name = node->name,
-			                         .gone = node->gone,
-			                         .down = node->down,
-			                         .cordoned = node->cordoned,
-			                         .reason = node->seen_reason });
-		}
+		if (node->gone || node->coming)
+			put_back(state, n);
 		free(full);
 	}
 }
@@ -222,6 +250,17 @@ static void join_all(struct state *state)
 	    xcalloc(state->scales.n + 1, sizeof(*state->scales.scale));
 	for (uint32_t i = 0; i < state->scales.n; i++)
 		join(state, i);
+	state->scales.joining = true;
+	for (uint32_t n = 0; n < state->nodes.n; n++) {
+		state->nodes.node[n].member = 0;
+		scale_match(state, n);
+	}
+	state->scales.joining = false;
+}
+
+void state_scale_simulate(struct state *state)
+{
+	state->scales.simulated = true;
 }
 
 void state_scale_begin(struct state *state)
@@ -250,8 +289,12 @@ void scale_reconf(struct state *state)
 {
 	bool removed = false;
 
-	for (uint32_t n = 0; n < state->nodes.n; n++)
-		state->nodes.node[n].scale = 0;
+	for (uint32_t n = 0; n < state->nodes.n; n++) {
+		struct node *node = &state->nodes.node[n];
+
+		node->coming |= node->scale && node->absent;
+		node->scale = 0;
+	}
 	join_all(state);
 	for (uint32_t n = 0; n < state->nodes.n; n++) {
 		struct node *node = &state->nodes.node[n];
@@ -275,10 +318,152 @@ void scale_reconf(struct state *state)
 
 void scales_free(struct scale_table *scales)
 {
-	for (size_t i = 0; i < scales->n; i++)
+	for (size_t i = 0; i < scales->n; i++) {
 		free(scales->scale[i].trouble);
+		free(scales->scale[i].place);
+	}
 	free(scales->scale);
-	*scales = (struct scale_table){ 0 };
+	*scales = (struct scale_table){ .simulated = scales->simulated };
+}
+
+/* --- nodes that an autoscaler adds ---------------------------------------- */
+
+static bool has_word(const struct strlist *list, const char *word)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (!strcmp(list->s[i], word))
+			return true;
+	return false;
+}
+
+static bool is_of(const struct state *state, const struct node *node,
+                  const struct conf_scale *conf)
+{
+	if (!is_autoscaled(state, conf) || (uint32_t)conf->pool != node->pool ||
+	    node->ngpus < (uint32_t)conf->gpus)
+		return false;
+	for (size_t i = 0; i < conf->labels.n; i++)
+		if (!has_word(&node->features, conf->labels.s[i]))
+			return false;
+	return true;
+}
+
+/* Returns the number plus one of the template of which the node is a member; 0:
+ * none. A member remains one until it is gone, even if it is down. */
+static uint32_t member_of(const struct state *state, const struct node *node)
+{
+	if (node->gone || node->member)
+		return node->gone ? 0 : node->member;
+	for (uint32_t i = 0; i < state->scales.n && !node->down; i++)
+		if (!node->cordoned &&
+		    is_of(state, node, &state->conf->scales[i]))
+			return i + 1;
+	return 0;
+}
+
+/* Returns the first place of the template that is free, and, if asked is set,
+ * for which a node was asked; -1: there is none. */
+static int free_place(const struct state *state, const struct scale *scale,
+                      bool asked)
+{
+	for (uint32_t i = 0; i < scale->places; i++) {
+		const struct node *node = &state->nodes.node[scale->place[i]];
+
+		if (node->coming && (node->want == WANT_ADDED) == asked)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* Let the new member take a place. If that was asked for, the node is the one
+ * that was asked for; but not those that are seen again at the start. */
+static void take_place(struct state *state, struct node *member)
+{
+	struct scale *scale = &state->scales.scale[member->member - 1];
+	bool asked = state->pools.ready[member->pool] && !state->scales.joining;
+	int i = asked ? free_place(state, scale, true) : -1;
+	struct node *place;
+
+	member->unused = i >= 0;
+	member->idle_since = NO_TIME;
+	scale->members++;
+	learn(state, member->member, member->cpu_found, member->mem_found,
+	      member->tmp_found);
+	if (i < 0)
+		i = free_place(state, scale, false);
+	if (i < 0)
+		return;
+	place = &state->nodes.node[scale->place[i]];
+	place->absent = true;
+	place->coming = false;
+	node_frame_drop(&state->nodes);
+	want(state, place, WANT_NOTHING, 0);
+}
+
+/* Note that a member is gone: its place can be asked for again. */
+static void leave_place(struct state *state, uint32_t number)
+{
+	struct scale *scale = &state->scales.scale[number - 1];
+	uint32_t i = scale->places, taken = 0;
+
+	scale->members--;
+	for (uint32_t k = 0; k < scale->places; k++)
+		taken += state->nodes.node[scale->place[k]].absent;
+	if (taken <= scale->members)
+		return;
+	while (!state->nodes.node[scale->place[--i]].absent)
+		;
+	state->nodes.node[scale->place[i]].absent = false;
+	put_back(state, scale->place[i]);
+}
+
+void scale_match(struct state *state, uint32_t n)
+{
+	struct node *node = &state->nodes.node[n];
+	uint32_t was = node->member, is;
+
+	if (node->scale || node->removed)
+		return;
+	is = member_of(state, node);
+	if (is == was)
+		return;
+	node->member = is;
+	node->absent = !is;
+	node_frame_drop(&state->nodes);
+	if (is) {
+		take_place(state, node);
+		return;
+	}
+	if (node->unused)
+		state->scales.scale[was - 1].lost = node->name;
+	leave_place(state, was);
+}
+
+const struct strlist *scale_words(const struct state *state,
+                                  const struct node *node)
+{
+	static const struct strlist no_words;
+	uint32_t number = node->scale ? node->scale : node->member;
+	const struct conf_scale *conf;
+
+	if (!number)
+		return &no_words;
+	conf = &state->conf->scales[number - 1];
+	return node->coming ? &conf->labels : &conf->features;
+}
+
+bool state_scale_standins(const struct state *state, size_t number,
+                          struct run_standin *ret)
+{
+	const struct scale *scale = &state->scales.scale[number];
+	const struct conf_scale *conf = &state->conf->scales[number];
+
+	*ret = (struct run_standin){ .conf = conf,
+		                     .cpu_milli = scale->cpu_milli,
+		                     .mem_mib = scale->mem_mib,
+		                     .tmp_mib = scale->tmp_mib,
+		                     .n = scale->asked };
+	return is_autoscaled(state, conf);
 }
 
 /* --- for snapshots -------------------------------------------------------- */
@@ -304,22 +489,31 @@ int64_t scale_ready_at(const struct state *state, const struct node *node,
 
 /* --- asking for nodes, and giving them back ------------------------------- */
 
+/* Add no nodes of the template for a while. Nodes that fail at the same time
+ * count as one failure. */
+static void back_off(struct state *state, uint32_t number, const char *why,
+                     int64_t now)
+{
+	struct scale *scale = &state->scales.scale[number - 1];
+	int64_t wait = state->conf->scales[number - 1].delay;
+
+	if (scale->retry_at > now)
+		return;
+	for (uint32_t i = 0; i <= scale->fails; i++)
+		wait = wait < LONGEST_WAIT_S / 2 ? 2 * wait : LONGEST_WAIT_S;
+	scale->fails++;
+	scale->retry_at = now + wait;
+	text_set(&scale->trouble, why);
+}
+
 static void fail(struct state *state, struct node *node, const char *why,
                  int64_t now)
 {
-	struct scale *scale = scale_of(state, node);
-	int64_t wait = conf_of(state, node)->delay;
-
-	/* Count nodes that fail at the same time as one failure. */
-	if (scale->retry_at <= now) {
-		for (uint32_t i = 0; i <= scale->fails; i++)
-			wait = wait < LONGEST_WAIT_S / 2 ? 2 * wait
-			                                 : LONGEST_WAIT_S;
-		scale->fails++;
-		scale->retry_at = now + wait;
-		text_set(&scale->trouble, why);
-	}
-	want(state, node, WANT_REMOVED, now);
+	back_off(state, node->scale, why, now);
+	want(state, node,
+	     is_autoscaled(state, conf_of(state, node)) ? WANT_NOTHING
+	                                                : WANT_REMOVED,
+	     now);
 }
 
 void state_scale_started(struct state *state, uint32_t n, int64_t now)
@@ -399,7 +593,8 @@ static void find_busy(const struct snap *s, const struct plan *plan,
 /* Note that a job uses the node. */
 static void use(struct state *state, struct node *node)
 {
-	struct scale *scale = scale_of(state, node);
+	uint32_t number = node->scale ? node->scale : node->member;
+	struct scale *scale = &state->scales.scale[number - 1];
 
 	if (!node->unused)
 		return;
@@ -436,6 +631,35 @@ static void look_at_idle(struct state *state, struct node *node, uint8_t busy,
 	}
 }
 
+/* Look at a node that an autoscaler has added and removes. If it is idle for
+ * long although it was asked for and jobs wait, count this as a failure, too.
+ */
+static void look_at_member(struct state *state, struct node *node, uint8_t busy,
+                           bool any_waits, int64_t now, int64_t *wake)
+{
+	int64_t idle_for = state->conf->scales[node->member - 1].idle_for;
+	struct buf why = { 0 };
+
+	if (busy == USED)
+		use(state, node);
+	if (busy || !node->unused) {
+		node->idle_since = NO_TIME;
+		return;
+	}
+	if (node->idle_since == NO_TIME || node->idle_since > now)
+		node->idle_since = now;
+	if (now - node->idle_since < idle_for) {
+		lower(wake, node->idle_since + idle_for);
+		return;
+	}
+	node->unused = false;
+	if (!any_waits)
+		return;
+	buf_printf(&why, "no job could use %s", node->name);
+	back_off(state, node->member, why.data, now);
+	buf_free(&why);
+}
+
 /* Look at a node that is being added or removed. */
 static void look_at_wanted(struct state *state, struct node *node, int64_t now,
                            int64_t *wake)
@@ -466,6 +690,32 @@ static void look_at_wanted(struct state *state, struct node *node, int64_t now,
 	buf_free(&why);
 }
 
+static void look_at_scale(struct state *state, uint32_t number, bool any_waits,
+                          int64_t now, int64_t *wake)
+{
+	struct scale *scale = &state->scales.scale[number];
+	struct buf why = { 0 };
+
+	if (scale->lost && any_waits) {
+		buf_printf(&why, "%s was removed before a job used it",
+		           scale->lost);
+		back_off(state, number + 1, why.data, now);
+		buf_free(&why);
+	}
+	scale->lost = NULL;
+	if (scale->retry_at > now)
+		lower(wake, scale->retry_at);
+}
+
+/* Whether the stand-in of a node is no longer needed. A partial plan does not
+ * show that. */
+static bool is_unneeded(const struct state *state, const struct node *node,
+                        uint8_t busy, const struct plan *plan)
+{
+	return node->want == WANT_ADDED && !busy && !plan->partial &&
+	       is_autoscaled(state, conf_of(state, node));
+}
+
 void scale_use_plan(struct state *state, const struct snap *snap,
                     const struct plan *plan, int64_t now, int64_t *wake)
 {
@@ -485,16 +735,22 @@ void scale_use_plan(struct state *state, const struct snap *snap,
 	for (uint32_t n = 0; n < snap->node.n; n++) {
 		struct node *node = &state->nodes.node[n];
 
-		if (!node->scale || !state->pools.ready[node->pool])
+		if ((!node->scale && !node->member) ||
+		    !state->pools.ready[node->pool])
 			continue;
-		if (node->want != WANT_NOTHING)
+		if (node->member)
+			look_at_member(state, node, busy[n], snap->pend.n > 0,
+			               now, wake);
+		else if (is_unneeded(state, node, busy[n], plan))
+			want(state, node, WANT_NOTHING, now);
+		else if (node->want != WANT_NOTHING)
 			look_at_wanted(state, node, now, wake);
-		else if (!node->coming)
+		else if (!node->coming &&
+		         !is_autoscaled(state, conf_of(state, node)))
 			look_at_idle(state, node, busy[n], snap->pend.n > 0,
 			             now, wake);
 	}
-	for (size_t i = 0; i < state->scales.n; i++)
-		if (state->scales.scale[i].retry_at > now)
-			lower(wake, state->scales.scale[i].retry_at);
+	for (uint32_t i = 0; i < state->scales.n; i++)
+		look_at_scale(state, i, snap->pend.n > 0, now, wake);
 	free(busy);
 }

@@ -11,6 +11,12 @@
  *
  * If a node is not ready in time, it is given back. Then no node of its
  * template is added during a wait, which doubles with each failure.
+ *
+ * An autoscaler that is asked by stand-ins chooses the names of nodes itself.
+ * So nodes are known by the labels of the template: each that appears becomes a
+ * member, and takes the place of one of NAME-1, NAME-2 and so on, until it is
+ * gone. Members are given back by the autoscaler. A stand-in is no longer
+ * wanted once no promise needs its node.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_SCALE_H
 #define AISCHEDD_STATE_CLUSTER_SCALE_H
@@ -26,21 +32,34 @@ struct scale {
 	/* what is expected of its nodes that do not exist yet: at first what
 	 * the configuration says, then the least that a node has had */
 	int64_t cpu_milli, mem_mib, tmp_mib;
+	uint32_t *place;  /* its nodes NAME-1 and so on, in this order */
+	uint32_t places;  /* how many these are */
+	uint32_t members; /* nodes that are there; above `places` if others
+	                     added nodes */
+	uint32_t asked;   /* how many nodes are being added */
 	uint32_t fails;   /* how often adding nodes has failed in a row */
 	int64_t retry_at; /* add no node before this time */
 	char *trouble;    /* why adding a node failed last, or NULL */
+	/* a member that is gone although no job had used it, or NULL */
+	const char *lost;
 };
 
 struct scale_table {
 	struct scale
 	    *scale; /* by number of the template in the configuration */
 	size_t n;
+	bool joining;   /* nodes known before are assigned to templates */
+	bool simulated; /* see state_scale_simulate() */
 };
 
 /* Add the nodes of all templates to the table of nodes, and repeat the effects
  * for nodes that are being added or removed. Call it after the state was
  * loaded. */
 void state_scale_begin(struct state *state);
+
+/* Have nodes of all templates added and removed one by one, under the names
+ * NAME-1 and so on, as in aisim. Call it before state_scale_begin(). */
+void state_scale_simulate(struct state *state);
 
 /* Note that the program that adds or removes the node begins only now: the time
  * for which it waited for another program does not count. */
@@ -50,6 +69,11 @@ void state_scale_started(struct state *state, uint32_t node, int64_t now);
  * error; NULL: it succeeded. */
 void state_scale_done(struct state *state, uint32_t node, bool add,
                       const char *why, int64_t now);
+
+/* Whether an autoscaler adds and removes the nodes of the template with this
+ * number. If so, sets *ret to the stand-ins that it needs. */
+bool state_scale_standins(const struct state *state, size_t number,
+                          struct run_standin *ret);
 
 /* Returns the template of the node, or NULL. */
 const struct conf_scale *state_scale_of(const struct state *state,
@@ -74,6 +98,15 @@ void scale_reconf(struct state *state);
 const struct node_info *scale_see(struct state *state, uint32_t node,
                                   const struct node_info *info,
                                   struct node_info *ret);
+
+/* Note that the runner has reported the node: it may be a member of a template,
+ * or no longer. */
+void scale_match(struct state *state, uint32_t node);
+
+/* Returns the words for constraints that the node's template adds to those that
+ * its runner has reported. */
+const struct strlist *scale_words(const struct state *state,
+                                  const struct node *node);
 
 /* Set what the runner does not report about a node of a template to what the
  * template says. */

@@ -252,9 +252,7 @@ static void put_node(struct build *b, struct columns *c, size_t i)
 		push_words(b, &b->features, &node->conf->features);
 		push_words(b, &b->taints, &node->conf->taints);
 	}
-	if (node->scale && !node->coming)
-		push_words(b, &b->features,
-		           &state_scale_of(b->state, (uint32_t)i)->features);
+	push_words(b, &b->features, scale_words(b->state, node));
 	push_words(b, &b->features, &node->features);
 	push_words(b, &b->taints, &node->taints);
 	c->ngpus += node->ngpus;

@@ -209,6 +209,33 @@ static const struct {
 	  "pool p { runner = kubernetes  namespace = n  image = i }\n"
 	  "scale s { max = 1  cpus = 1  memory = 1G  resume = \"/bin/true\" }",
 	  "t:2: scale 's': suspend is not given" },
+	{ "a template whose stand-ins have no label",
+	  "pool p { runner = kubernetes  namespace = n  image = i }\n"
+	  "scale s { max = 1  cpus = 1  memory = 1G  by = standin }",
+	  "t:2: scale 's': labels is not given; by = standin knows its nodes by "
+	  "them" },
+	{ "a template of stand-ins with a program",
+	  "pool p { runner = kubernetes  namespace = n  image = i }\n"
+	  "scale s { max = 1  cpus = 1  memory = 1G  by = standin\n"
+	  "suspend = \"/bin/true\" }",
+	  "t:3: scale 's': suspend is given, but by = standin runs no program" },
+	{ "a template of stand-ins with GPUs by claims",
+	  "pool p { runner = kubernetes  namespace = n  image = i\n"
+	  "devices = dra }\n"
+	  "scale s { max = 1  cpus = 1  memory = 1G  gpus = 1  by = standin\n"
+	  "labels = {\"group=gpu\"} }",
+	  "t:3: scale 's': by = standin cannot request GPUs in pool 'p', which "
+	  "has devices = dra" },
+	{ "a template of stand-ins with a long name",
+	  "pool p { runner = kubernetes  namespace = n  image = i }\n"
+	  "scale abcdefghijklmnopqrstuvwxy { max = 1  cpus = 1  memory = 1G\n"
+	  "by = standin  labels = {\"group=gpu\"} }",
+	  "t:2: scale 'abcdefghijklmnopqrstuvwxy': with by = standin the name "
+	  "may have 24 characters, and not end with '-'" },
+	{ "a template with a bad label",
+	  "pool p { runner = none }\n"
+	  "scale s { max = 1  cpus = 1  memory = 1G  labels = {\"a=b=c\"} }",
+	  "t:2: scale 's': labels: bad label 'a=b=c': use KEY=VALUE or KEY" },
 	{ "a template of GPUs without GPUs",
 	  "pool p { runner = none }\n"
 	  "scale s { max = 1  cpus = 1  memory = 1G  gpu_type = x }",

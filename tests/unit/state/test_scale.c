@@ -24,11 +24,45 @@
 	"resume = \"/bin/true\"  suspend = \"/bin/true\" }\n"        \
 	"queue batch { }\n"
 
-static void begin(struct world *w)
+/* A template whose nodes an autoscaler adds. */
+#define CONF_STANDIN                                                       \
+	"pool p { runner = kubernetes }\n"                                 \
+	"scale s { max = 2  cpus = 4  memory = 4G  delay = 100s\n"         \
+	"idle_for = 50s  by = standin  labels = {\"g=s\"}  taints = t }\n" \
+	"queue batch { }\n"
+
+static void begin_with(struct world *w, const char *conf)
 {
-	world_init(w, CONF);
+	world_init(w, conf);
 	state_scale_begin(w->state);
 	state_pool_ready(w->state, 0, true);
+}
+
+static void begin(struct world *w)
+{
+	begin_with(w, CONF);
+}
+
+/* The runner reports a node that an autoscaler has added; cpus 0: removed. */
+static void see_added(struct world *w, const char *name, uint32_t cpus)
+{
+	const char *label = "g=s", *taint = "t";
+
+	state_node_seen(w->state, 0,
+	                &(struct node_info){ .name = name,
+	                                     .cpu_milli = cpus * 1000,
+	                                     .mem_mib = 4096,
+	                                     .features = { 1, &label },
+	                                     .taints = { 1, &taint },
+	                                     .gone = !cpus });
+}
+
+static uint32_t standins(const struct world *w)
+{
+	struct run_standin ret;
+
+	ck_assert(state_scale_standins(w->state, 0, &ret));
+	return ret.n;
 }
 
 /* The runner reports the node. */
@@ -289,8 +323,165 @@ START_TEST(a_reload_changes_templates)
 }
 END_TEST
 
+/* Nodes that an autoscaler adds have names of their own. */
+START_TEST(a_stand_in_goes_when_its_node_comes)
+{
+	struct world w;
+
+	begin_with(&w, CONF_STANDIN);
+	world_submit(&w, "tasks=2 cpus-per-task=4 constraint=t&g=s");
+	world_plan(&w);
+	ck_assert_str_eq(world_jobs(&w), "1 PD NodesComing");
+	ck_assert_uint_eq(standins(&w), 2);
+	see_added(&w, "x", 4);
+	world_plan(&w);
+	ck_assert_uint_eq(standins(&w), 1);
+	see_added(&w, "y", 4);
+	world_run(&w);
+	ck_assert_str_eq(world_jobs(&w), "1 R");
+	ck_assert_uint_eq(standins(&w), 0);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(a_stand_in_goes_with_its_job)
+{
+	struct world w;
+
+	begin_with(&w, CONF_STANDIN);
+	world_submit(&w, "cpus-per-task=4 constraint=t");
+	world_plan(&w);
+	ck_assert_uint_eq(standins(&w), 1);
+	world_event(&w, 1, EV_cancel);
+	world_plan(&w);
+	ck_assert_uint_eq(standins(&w), 0);
+	world_fini(&w);
+}
+END_TEST
+
+/* A job that tolerates no taint of the template waits for no node of it. */
+START_TEST(a_template_has_taints)
+{
+	struct world w;
+
+	begin_with(&w, CONF_STANDIN);
+	world_submit(&w, "cpus-per-task=4");
+	world_plan(&w);
+	ck_assert_uint_eq(standins(&w), 0);
+	world_fini(&w);
+}
+END_TEST
+
+/* Nodes that are there count, whoever added them; their places are free again
+ * when they are gone. */
+START_TEST(nodes_that_are_there_leave_fewer_to_add)
+{
+	struct world w;
+
+	begin_with(&w, CONF_STANDIN);
+	see_added(&w, "x", 4);
+	see_added(&w, "y", 4);
+	see_added(&w, "z", 4);
+	world_submit(&w, "tasks=4 cpus-per-task=4 constraint=t");
+	world_plan(&w);
+	ck_assert_uint_eq(standins(&w), 0);
+	see_added(&w, "x", 0);
+	world_plan(&w);
+	ck_assert_uint_eq(standins(&w), 0);
+	see_added(&w, "y", 0);
+	see_added(&w, "z", 0);
+	world_submit(&w, "tasks=2 cpus-per-task=4 constraint=t");
+	world_plan(&w);
+	ck_assert_uint_eq(standins(&w), 2);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(an_autoscaler_that_does_nothing_is_a_failure)
+{
+	struct world w;
+
+	begin_with(&w, CONF_STANDIN);
+	world_submit(&w, "cpus-per-task=4 constraint=t");
+	world_plan(&w);
+	later(&w, 200);
+	ck_assert_uint_eq(standins(&w), 0);
+	ck_assert_ptr_nonnull(
+	    strstr(world_why(&w, 1),
+	           "the last try failed: s-1 was not ready within 200 s"));
+	later(&w, 199);
+	ck_assert_uint_eq(standins(&w), 0);
+	later(&w, 1);
+	ck_assert_uint_eq(standins(&w), 1);
+	world_fini(&w);
+}
+END_TEST
+
+/* The autoscaler removes a node that no job could use: do not ask for another
+ * at once. */
+START_TEST(a_node_that_is_removed_unused_is_a_failure)
+{
+	struct world w;
+
+	begin_with(&w, CONF_STANDIN);
+	world_submit(&w, "cpus-per-task=4 nodes=1 constraint=t");
+	world_plan(&w);
+	see_added(&w, "x", 4);
+	state_node_seen(w.state, 0,
+	                &(struct node_info){ .name = "x",
+	                                     .cpu_milli = 4000,
+	                                     .mem_mib = 4096,
+	                                     .used_cpu_milli = 100 });
+	world_plan(&w);
+	ck_assert_uint_eq(standins(&w), 1);
+	see_added(&w, "x", 0);
+	world_plan(&w);
+	ck_assert_ptr_nonnull(
+	    strstr(world_why(&w, 1),
+	           "the last try failed: x was removed before a job used it"));
+	world_fini(&w);
+}
+END_TEST
+
+/* After a reload the nodes that are there do not count as those that come. */
+START_TEST(a_reload_leaves_stand_ins)
+{
+	struct world w;
+
+	begin_with(&w, CONF_STANDIN);
+	see_added(&w, "x", 4);
+	world_submit(&w, "tasks=2 cpus-per-task=4 constraint=t");
+	world_plan(&w);
+	ck_assert_uint_eq(standins(&w), 1);
+	w.old_conf = w.conf;
+	w.conf = world_conf(CONF_STANDIN);
+	ck_assert_int_eq(state_reconf(w.state, w.conf, w.now, &w.err), 0);
+	world_plan(&w);
+	ck_assert_uint_eq(standins(&w), 1);
+	world_fini(&w);
+}
+END_TEST
+
+/* In a simulation nothing else gives idle nodes back. */
+START_TEST(a_simulation_has_no_autoscaler)
+{
+	struct world w;
+
+	world_init(&w, CONF_STANDIN);
+	state_scale_simulate(w.state);
+	state_scale_begin(w.state);
+	state_pool_ready(w.state, 0, true);
+	see(&w, "s-1", 4, false);
+	world_plan(&w);
+	later(&w, 50);
+	ck_assert_str_eq(world_effects(&w), "remove s-1");
+	world_fini(&w);
+}
+END_TEST
+
 SUITE(scale)
 {
+	tcase_add_test(tc, a_simulation_has_no_autoscaler);
 	tcase_add_test(tc, a_template_gives_its_features);
 	tcase_add_test(tc, a_job_gets_its_nodes);
 	tcase_add_test(tc, a_node_that_does_not_come_is_given_back);
@@ -300,4 +491,11 @@ SUITE(scale)
 	tcase_add_test(tc, a_node_that_no_job_can_use_is_a_failure);
 	tcase_add_test(tc, a_reload_leaves_nodes_that_are_not_ready);
 	tcase_add_test(tc, a_reload_changes_templates);
+	tcase_add_test(tc, a_stand_in_goes_when_its_node_comes);
+	tcase_add_test(tc, a_stand_in_goes_with_its_job);
+	tcase_add_test(tc, a_template_has_taints);
+	tcase_add_test(tc, nodes_that_are_there_leave_fewer_to_add);
+	tcase_add_test(tc, an_autoscaler_that_does_nothing_is_a_failure);
+	tcase_add_test(tc, a_node_that_is_removed_unused_is_a_failure);
+	tcase_add_test(tc, a_reload_leaves_stand_ins);
 }

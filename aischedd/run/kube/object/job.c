@@ -347,9 +347,12 @@ static json_t *make_job(const struct kube_home *home, const struct run_job *job,
 	if (kube_agent_is(home, job))
 		json_object_set_new(notes, KUBE_NOTE_ONCE, json_string("true"));
 	pod_notes = kube_object_notes(home, job);
+	/* keep autoscalers from emptying the node */
 	json_object_set_new(pod_notes,
 	                    "cluster-autoscaler.kubernetes.io/safe-to-evict",
 	                    json_string("false"));
+	json_object_set_new(pod_notes, "karpenter.sh/do-not-disrupt",
+	                    json_string("true"));
 	if (kube_output_all_files(job))
 		json_object_set_new(pod_notes, KUBE_NOTE_FILES,
 		                    json_string("true"));

@@ -24,6 +24,10 @@
 #define KUBE_LABEL_CLUSTER "aisched.io/cluster"
 /* of a Service that leads to the ports of a job */
 #define KUBE_LABEL_PORTS "aisched.io/ports"
+/* of a Job of stand-ins and its pods: the template of nodes */
+#define KUBE_LABEL_STANDIN "aisched.io/standin"
+/* of such a Job: a hash of what a change needs a new Job for */
+#define KUBE_NOTE_SHAPE "aisched.io/shape"
 /* prefix of the labels of --label */
 #define KUBE_LABEL_USER   "label.aisched.io/"
 #define KUBE_NOTE_ATTEMPT "aisched.io/attempt"

@@ -210,7 +210,8 @@ static bool is_used(const struct kube_space *space)
 	const struct kube_shared *shared;
 	size_t at = 0;
 
-	if (kube_ports_used(space))
+	if (kube_ports_used(space) ||
+	    (space == kube->spaces.s[0] && kube_standin_any(kube)))
 		return true;
 	while ((shared = map_each(&kube->shared, &at)))
 		if (shared->space == space)

@@ -8,6 +8,7 @@
 #include "aischedd/run/kube/object/job.h"
 #include "aischedd/run/kube/object/pod.h"
 #include "aischedd/run/kube/object/secret.h"
+#include "aischedd/run/kube/object/standin.h"
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
 
@@ -844,6 +845,49 @@ START_TEST(a_script_that_runs_once_is_a_pod_for_each_node)
 }
 END_TEST
 
+/* --- stand-ins for nodes -------------------------------------------------- */
+
+START_TEST(stand_ins_have_the_shape_of_nodes)
+{
+	const char *labels[] = { "a/b=c", "d" }, *taints[] = { "e/f=g", "h" };
+	const struct conf_scale conf = { .name = "burst",
+		                         .gpus = 8,
+		                         .delay = 300,
+		                         .labels = { 2, labels },
+		                         .taints = { 2, taints },
+		                         .priority_class = "low" };
+	struct run_standin what = { .conf = &conf,
+		                    .cpu_milli = 1500,
+		                    .mem_mib = 1024 };
+	json_t *obj = kube_standin_job(&home, &what), *other;
+	struct kube_amount size = kube_standin_size(obj, GPU);
+	struct kube_home others = home;
+	struct kube_owner owner;
+
+	ck_assert_str_eq(at(obj, "metadata.name"),
+	                 "aj-my-cluster-standin-burst");
+	ck_assert_int_eq(size.cpu_milli, 1500);
+	ck_assert_int_eq(size.mem_mib, 1024);
+	ck_assert_int_eq(size.gpus, 8);
+	ck_assert_str_eq(at(obj, "spec.template.spec.schedulerName"),
+	                 "aisched");
+	ck_assert_str_eq(at(obj, "spec.template.spec.priorityClassName"),
+	                 "low");
+	ck_assert(!kube_object_is_ours(obj, &home, &owner));
+	ck_assert_str_eq(kube_standin_is(obj, &home), "burst");
+	others.store = "store2";
+	ck_assert_str_eq(kube_standin_is(obj, &others), "");
+	other = made();
+	ck_assert_ptr_null(kube_standin_is(other, &home));
+	json_decref(other);
+	what.mem_mib++;
+	other = kube_standin_job(&home, &what);
+	ck_assert(!json_equal(obj, other));
+	json_decref(other);
+	json_decref(obj);
+}
+END_TEST
+
 SUITE(kube_object)
 {
 	tcase_add_checked_fixture(tc, setup, NULL);
@@ -878,4 +922,5 @@ SUITE(kube_object)
 	tcase_add_loop_test(tc, last_words, 0, ARRAY_SIZE(words));
 	tcase_add_test(tc, last_words_on_steps);
 	tcase_add_test(tc, a_script_that_runs_once_is_a_pod_for_each_node);
+	tcase_add_test(tc, stand_ins_have_the_shape_of_nodes);
 }
