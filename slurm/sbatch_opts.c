@@ -372,6 +372,10 @@ static int report(const struct opt *opt, const char *value,
 		              opt->name);
 		return EXIT_FAILURE;
 	}
+	if (opt->set == spec_set_gpus || opt->set == spec_set_gpus_per_task) {
+		command_error("Invalid generic resource (gres) specification");
+		return EXIT_FAILURE;
+	}
 	command_error("Invalid --%s specification", opt->name);
 	return STATUS_USAGE;
 }
@@ -575,11 +579,12 @@ int sbatch_resolve(struct sbatch *sbatch, struct err *err)
 
 	if (spec_is_set(spec->nodes) && spec_is_set(spec->tasks) &&
 	    spec->nodes > spec->tasks) {
-		fprintf(stderr,
-		        "%s: warning: can't run %lld processes on %lld "
-		        "nodes, setting nnodes to %lld\n",
-		        command_name, (long long)spec->tasks,
-		        (long long)spec->nodes, (long long)spec->tasks);
+		if (!sbatch->submit.quiet)
+			fprintf(stderr,
+			        "%s: warning: can't run %lld processes on "
+			        "%lld nodes, setting nnodes to %lld\n",
+			        command_name, (long long)spec->tasks,
+			        (long long)spec->nodes, (long long)spec->tasks);
 		spec->nodes = spec->tasks;
 	}
 	if (sbatch->overcommit)

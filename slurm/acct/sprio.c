@@ -71,7 +71,8 @@ struct sprio {
 	struct format_wish wish;
 	const char *sort;
 	json_t *clusters;
-	bool no_header, is_long, named;
+	bool no_header, is_long;
+	bool wants_jobs, named; /* -j was given, with ids */
 };
 
 static int set_ids(void *ctx, const struct opt *opt, const char *value,
@@ -81,6 +82,7 @@ static int set_ids(void *ctx, const struct opt *opt, const char *value,
 	const json_t *item;
 	size_t i;
 
+	s->wants_jobs = true;
 	s->named = value != NULL;
 	if (command_add_items(ctx, opt, value ? value : "", err) < 0)
 		return -1;
@@ -205,6 +207,10 @@ int sprio_main(int argc, char **argv)
 	int first = command_parse(&line, &s, argc, argv), rc = EXIT_FAILURE;
 	struct err err;
 
+	/* As for -s of squeue, getopt() does not take the next argument. */
+	if (first < argc && s.wants_jobs && !s.named)
+		command_apply(&line, command_find(&line, "jobs"), &s,
+		              argv[first++]);
 	if (first < argc)
 		command_error("Unrecognized option: %s", argv[first]);
 	else if (run(&s, &err) < 0)

@@ -44,6 +44,7 @@ run salloc -Q -O -n9 sh -c 'echo $SLURM_NTASKS $SLURM_OVERCOMMIT $SLURM_JOB_CPUS
 is "salloc -O" "$rc $out$err" "0 9 1 1 9"
 says "--mpi=list" 0 "MPI plugin types are...
 	none" "" srun --mpi=list
+says "options that change nothing" 0 "" "" srun -Q -E --slurmd-debug=3 true
 says "a signal before the end" 0 "" "" srun --signal=USR1@10 true
 says "that is none" 255 "" "srun: error: Invalid --signal specification" \
 	srun --signal=bogus true

@@ -80,6 +80,8 @@ as_in_aiq()
 		jq '.jobs[0].score.total | round')" ]
 }
 ok "those of aiq" wait_for as_in_aiq
+is "a job behind -j" "$(sprio -h -o %i -j "$low")" "$low"
+says "one word only" 1 "" "sprio: error: Unrecognized option: $high" sprio -j "$low" "$high"
 is "the highest first" "$(sprio -h -S -Y -o %i | xargs)" "$high $low"
 is "long columns" "$(sprio -l | head -n1)" \
 	"          JOBID PARTITION     USER   PRIORITY       SITE        AGE      ASSOC  FAIRSHARE    JOBSIZE  PARTITION        QOS        NICE                 TRES"

@@ -225,6 +225,9 @@ asks "all the memory of a node" '%m %C' "0 1" --mem=0
 asks "all of it for each CPU" %m 0 --mem-per-cpu=0
 asks "one of two features" %f '[a100|h100]' -C '[a100|h100]'
 asks "exclusive" %h NO --exclusive=user
+says "no warning with -Q" 0 "" "" sbatch -Q -H -n1 -N2 --wrap true
+says "no number of GPUs" 1 "" "sbatch: error: Invalid generic resource (gres) specification" \
+	sbatch -G x --wrap true
 asks "tasks on too many nodes" '%D %C' "sbatch: warning: can't run 1 processes on 2 nodes, setting nnodes to 11 1" -n1 -N2
 asks "the queue where it starts first" %P debug -p debug,main
 like "with -v they are told" "$(sbatch -v -H --hint=x --wrap true 2>&1)" \
