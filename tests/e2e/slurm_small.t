@@ -1,7 +1,8 @@
 #!/bin/sh
 # Slurm's small commands: sacctmgr, sbcast, sdiag, seff, sprio, sreport, sshare,
 # sstat
-# shellcheck disable=SC2119 # slurm_daemon needs no options here
+# shellcheck disable=SC2016,SC2119 # slurm_daemon needs no options here, and tasks
+# expand their own variables
 
 # shellcheck source=tests/e2e/slurm.sh
 . "$top_srcdir/tests/e2e/slurm.sh"
@@ -168,8 +169,9 @@ becomes "they run" "$low" COMPLETED
 
 # --- sstat ------------------------------------------------------------------------
 
-gate sstat
-id=$(sbatch --parsable -n2 -o /dev/null --wrap "srun -n2 sh -c '$(at_gate sstat); true'")
+gate sstat0 sstat1
+id=$(sbatch --parsable -n2 -o /dev/null --wrap \
+	"srun -n2 sh -c '$(at_gate 'sstat$SLURM_PROCID'); true'")
 ok "a step runs" wait_for "sstat -n -P -j $id -o Pids | grep -q ,"
 is "what it is" "$(sstat -n -P -j "$id" -o JobID,NTasks,MaxRSSNode,AveCPUFreq)" "$id.0|2|$(uname -n)|"
 like "what it uses" "$(sstat -n -P -j "$id.0" -o MaxRSS,AveRSS,MaxVMSize,AveVMSize,AveCPU)" \
@@ -183,7 +185,8 @@ $id.batch|1|"
 is "the columns of -i" "$(sstat -i -n -P -j "$id" | cut -d'|' -f1,2)" "$id.0|$(uname -n)"
 says "no such step" 0 "JobID            MaxRSS 
 ------------ ---------- " "sstat: error: StepId=$id.7 not found running." sstat -j "$id.7" -o JobID,MaxRSS
-open_gate sstat
+open_gate sstat0
+open_gate sstat1
 becomes "it ends" "$id" COMPLETED
 says "no step runs then" 0 "JobID|NTasks" "sstat: error: No steps running for job $id" \
 	sstat -j "$id" -P -o JobID,NTasks
