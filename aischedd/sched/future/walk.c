@@ -70,7 +70,8 @@ static void withhold(struct future_walk *w, struct future_due *d, uint32_t n)
 	work_add(then, &then->mem[w->node], -more * ask.need[FUTURE_MEM]);
 	work_add(then, &then->tmp[w->node], -more * ask.need[FUTURE_TMP]);
 	work_add(then, &then->slot[w->node], -more * ask.need[FUTURE_SLOT]);
-	work_add(then, &then->gpu[w->node], -more * ask.need[FUTURE_GPU]);
+	work_add(then, &then->gpu[w->node],
+	         -more * future_need(w->a, &ask, w->node, FUTURE_GPU));
 	work_add(then, &then->whole[w->node], -more * ask.need[FUTURE_WHOLE]);
 	work_add(then, &then->idle[w->node], -more * ask.need[FUTURE_IDLE]);
 	d->nwithheld = n;
@@ -153,7 +154,7 @@ static void arrive(struct future_walk *w, int64_t at)
 		if (future_due_is_over(d, at))
 			continue;
 		if (d->resv != SNAP_NONE) {
-			w->whose = d->resv;
+			w->whose = late ? FUTURE_NOBODY : d->resv;
 			continue;
 		}
 		if (!d->ntasks)
