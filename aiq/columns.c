@@ -131,6 +131,7 @@ static const struct column job_columns[] = {
 	{ "reservation", "RESERVATION", .letter = 'v' },
 	{ "gid", "GID", .letter = 'G', .right = true },
 	{ "gpu_type", "GPU_TYPE", .show = SHOW_TEXT },
+	{ "gpu_memory_mib", "GPU_MEMORY", .right = true, .show = SHOW_MIB },
 	{ "gpus_per_node", "GPUS/NODE", .right = true },
 	{ "gpus_per_job", "GPUS/JOB", .right = true },
 	{ "mem_per_node", "MEM/NODE", .right = true, .show = SHOW_MIB },

@@ -224,6 +224,13 @@ void show_request(const json_t *job)
 		show_line("disk", "%s on each node", size.data);
 		buf_free(&size);
 	}
+	if (show_int_of(job, "gpu_memory_mib", &n)) {
+		struct buf size = { 0 };
+
+		format_mib(&size, n);
+		show_line("GPU memory", "%s", size.data);
+		buf_free(&size);
+	}
 	if (show_int_of(job, "segment", &n))
 		show_line("in segments of", "%lld", (long long)n);
 	show_text(job, "NUMA", "numa");

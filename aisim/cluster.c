@@ -8,6 +8,7 @@
 #include "aischedd/state/cluster/pool.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
+#include "libcommon/mig.h"
 
 /* --- nodes ------------------------------------------------------------- */
 
@@ -252,6 +253,14 @@ static bool take_partition(struct room_node *node, uint8_t profile,
 	return false;
 }
 
+/* Returns the GPUs that a task gets on the node, in thousandths. */
+static int64_t gpus_on(const struct room_node *node, const struct request *req)
+{
+	return req->gpu_mem_mib && req->gpus_milli < 1000
+	           ? gpu_part(req->gpu_mem_mib, node_gpu_mem(node->node))
+	           : req->gpus_milli;
+}
+
 static bool take_gpus(struct room_node *node, const struct room_ask *ask,
                       struct snap_task *ret)
 {
@@ -286,13 +295,15 @@ static bool take_task(struct room_node *node, const struct room_ask *ask,
                       struct snap_task *ret, struct cpu_list *list)
 {
 	const struct request *req = ask->req;
+	int64_t gpus = gpus_on(node, req);
 	uint32_t numas;
 
+	if (req->gpu_mem_mib > node_gpu_mem(node->node))
+		return false;
 	node->cpu_milli -= req->cpus_milli;
 	node->mem_mib -= req->mem_mib;
 	node->tmp_mib -= req->tmp_mib;
-	ret->gpu_milli =
-	    (uint16_t)(req->gpus_milli < 1000 ? req->gpus_milli : 1000);
+	ret->gpu_milli = (uint16_t)(gpus < 1000 ? gpus : 1000);
 	ret->cpu_first = (uint32_t)list->n;
 	if (node->cpu_milli < 0 || node->mem_mib < 0 ||
 	    (req->tmp_mib && node->tmp_mib < 0) || !take_gpus(node, ask, ret))

@@ -57,6 +57,7 @@ static void put_node(const struct conf *conf, const json_t *node,
 	const json_t *features = json_object_get(node, "features"), *item;
 	const json_t *weight = json_object_get(node, "weight");
 	const json_t *tmp = json_object_get(node, "tmp_mib");
+	const json_t *gpu_mem = json_object_get(node, "gpu_memory_mib");
 	size_t i;
 
 	if (!name || !pool)
@@ -80,6 +81,9 @@ static void put_node(const struct conf *conf, const json_t *node,
 	    (long long)json_integer_value(json_object_get(node, "gpus")));
 	put_text(out, "gpu_type", json_object_get(node, "gpu_type"));
 	put_text(out, "topology", json_object_get(node, "topology"));
+	if (json_is_integer(gpu_mem))
+		buf_printf(out, "  gpu_memory = \"%lldM\"",
+		           (long long)json_integer_value(gpu_mem));
 	if (tmp)
 		buf_printf(out, "  tmp = \"%lldM\"",
 		           (long long)json_integer_value(tmp));

@@ -445,6 +445,17 @@ static bool comes(struct sim *sim, uint64_t id)
 	return true;
 }
 
+/* If the state has set for which part of a GPU the tasks of the job count, set
+ * it in the resolved request. */
+static void take_part(const struct job *job, struct request *req)
+{
+	struct spec spec;
+
+	spec_unpack(&spec, job->packed);
+	if (spec_is_set(spec.gpu_part))
+		req->gpus_milli = spec.gpu_part;
+}
+
 static struct job *admit(struct sim *sim, uint64_t id)
 {
 	struct trace_job *tj = &sim->trace->job[id - 1];
@@ -468,6 +479,7 @@ static struct job *admit(struct sim *sim, uint64_t id)
 		                sim->now - state_cron_shift(sim->state, e),
 		                &spec);
 	job = state_make_job(sim->state, &spec, &who, tj->queue, id, submit);
+	take_part(job, &req);
 	if (tj->replayed)
 		set_replayed(sim, tj, job);
 	if (tj->preemptible >= 0)

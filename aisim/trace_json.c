@@ -301,6 +301,7 @@ static const struct key keys[] = {
 	JOB("dev", set_dev, job.dev),
 	JOB("duration", set_duration, job.work),
 	JOB("exclusive", set_flag, spec.exclusive),
+	JOB("gpu_memory", set_number, spec.gpu_memory),
 	JOB("gpu_type", set_text, spec.gpu_type),
 	JOB("gpus", set_milli, spec.gpus),
 	JOB("grace", set_duration, job.grace),

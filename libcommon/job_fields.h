@@ -114,6 +114,7 @@
 	X(gpus_per_node, false, false)   \
 	X(gpus_per_job, false, false)    \
 	X(gpu_type, false, false)        \
+	X(gpu_memory_mib, false, true)   \
 	X(exclusive, false, false)       \
 	X(reservation, false, false)     \
 	X(batch_host, false, false)      \

@@ -1,5 +1,6 @@
 /*
- * mig.h - partitions of GPUs: which profiles a model has, and where each fits
+ * mig.h - partitions of GPUs: which profiles a model has, and where each fits;
+ * and parts of GPUs by memory
  *
  * A unit is one of the memory slices of a GPU. A partition is a profile and the
  * unit at which it starts; it occupies as many consecutive units as its profile
@@ -86,5 +87,18 @@ uint8_t mig_free_starts(uint8_t profile, uint8_t used);
  * models has; bit i: enum mig_model i. */
 struct buf;
 void mig_put_profiles(struct buf *out, unsigned models);
+
+/* Parts of a GPU by memory (--gpu-memory), without partitions. */
+enum { GPU_PART_MOST = 999 }; /* a part is never a whole GPU */
+
+/* Returns how many thousandths of a GPU of `all` MiB have `size` MiB, rounded
+ * up, both at most MAX_MIB; GPU_PART_MOST if all is less or not known (0). */
+static inline int64_t gpu_part(int64_t size, int64_t all)
+{
+	int64_t part =
+	    size < all ? (1000 * size + all - 1) / all : GPU_PART_MOST;
+
+	return part < GPU_PART_MOST ? part : GPU_PART_MOST;
+}
 
 #endif

@@ -75,6 +75,10 @@ static int check_spec(const struct batch *b, const struct spec *spec,
 		return err_set(err, EPERM,
 		               "has_cpus, has_mem: they are known when a job "
 		               "starts");
+	if (spec->gpu_part != SPEC_UNSET)
+		return err_set(err, EPERM,
+		               "gpu_part: it follows from gpu_memory and the "
+		               "nodes");
 	if (spec->allocation == SPEC_UNSET)
 		return b->script_len
 		           ? 0

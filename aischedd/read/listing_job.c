@@ -575,7 +575,7 @@ static void j_asked(struct row_view *v)
 	json_t *obj;
 	char *text;
 
-	spec.has_cpus = spec.has_mem = SPEC_UNSET;
+	spec.has_cpus = spec.has_mem = spec.gpu_part = SPEC_UNSET;
 	obj = spec_to_json(&spec);
 	text = json_dumps(obj, JSON_COMPACT);
 	if (v->json)
@@ -675,6 +675,7 @@ FIELD(j_mem_per_cpu,     put_int_or, v->spec.mem_cpu, SPEC_UNSET)
 FIELD(j_gpus_per_node,   put_int_or, v->spec.gpus_node, SPEC_UNSET)
 FIELD(j_gpus_per_job,    put_int_or, v->spec.gpus_job, SPEC_UNSET)
 FIELD(j_gpu_type,        put_text,   v->spec.gpu_type)
+FIELD(j_gpu_memory_mib,  put_int_or, v->spec.gpu_memory, SPEC_UNSET)
 FIELD(j_exclusive,       put_int_or, v->spec.exclusive, SPEC_UNSET)
 FIELD(j_reservation,     put_text,   v->spec.reservation)
 FIELD(j_allocation,      put_int_or, v->spec.allocation, SPEC_UNSET)

@@ -98,15 +98,6 @@ static void n_topology(struct row_view *v)
 	                                               : node->topology);
 }
 
-static int64_t gpu_memory_of(const struct row_view *v)
-{
-	const struct node *node = node_of(v);
-	const struct conf_node *conf = node->conf;
-
-	return conf && conf->gpu_memory != CONF_NONE ? conf->gpu_memory
-	                                             : node->gpu_mem_mib;
-}
-
 /* clang-format off */
 FIELD(n_name,            put_text,   state_node_label(v->state, v->index))
 FIELD(n_pool,            put_text,   pool_of(v))
@@ -119,7 +110,7 @@ FIELD(n_tmp_free_mib,    put_int,    v->left->tmp_free)
 FIELD(n_gpus,            put_int,    node_of(v)->ngpus)
 FIELD(n_gpus_free,       put_milli,  v->left->free[RES_GPU])
 FIELD(n_gpu_type,        put_text,   node_of(v)->gpu_type)
-FIELD(n_gpu_memory_mib,  put_int_or, gpu_memory_of(v), 0)
+FIELD(n_gpu_memory_mib,  put_int_or, node_gpu_mem(node_of(v)), 0)
 FIELD(n_jobs,            put_int,    v->left->jobs)
 FIELD(n_weight,          put_int,    node_weight(node_of(v)))
 /* clang-format on */

@@ -35,7 +35,7 @@ static int64_t shares_on(const struct work *w, uint32_t req, uint32_t node,
 		return fit_mig_count(w, req, node, device);
 	if (w->slices && w->slices[device])
 		return 0;
-	return parts_of(w->device[device], w->snap->req.gpus[req]);
+	return parts_of(w->device[device], snap_gpus_on(w->snap, req, node));
 }
 
 static int64_t fit_gpus(const struct work *w, uint32_t req, uint32_t node,

@@ -300,7 +300,7 @@ static uint64_t pick_shared(const struct work *w, uint32_t req, uint32_t node,
 {
 	const struct snap *s = w->snap;
 	uint32_t first = s->node.gpu_first[node];
-	int64_t part = s->req.gpus[req], least = 1000, around = 0;
+	int64_t part = snap_gpus_on(s, req, node), least = 1000, around = 0;
 	uint64_t best = 0;
 
 	for (uint32_t i = 0; i < snap_node_ngpus(s, node); i++) {
@@ -327,7 +327,7 @@ static uint64_t pick_shared(const struct work *w, uint32_t req, uint32_t node,
 void fit_devices_gpus(const struct work *w, uint32_t req,
                       const struct fit_where *at, struct snap_task *t)
 {
-	int64_t gpus = w->snap->req.gpus[req];
+	int64_t gpus = snap_gpus_on(w->snap, req, t->node);
 	uint8_t profile = w->snap->req.profile[req];
 	struct fit_damage damage;
 

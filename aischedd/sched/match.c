@@ -32,6 +32,9 @@ struct match {
 	/* The first bits of taints, of GPU types and of models, and the number
 	 * of all bits */
 	size_t taints, types, models, nbits;
+	/* the index in the bits of the word with the GPU memory of the node; 0:
+	 * no request asks for GPU memory */
+	size_t gpu_mem;
 	uint32_t nmodels; /* 0: no request asks for partitions */
 	bool tmp;         /* some request asks for disk */
 	bool soft;        /* some node has a soft taint (PreferNoSchedule) */
@@ -150,6 +153,15 @@ static uint32_t number_asked(struct match *m)
 	return longest;
 }
 
+static bool asks_gpu_mem(const struct snap *s)
+{
+	for (uint32_t r = 0; r < s->req.n; r++) {
+		if (s->req.gpu_mem[r])
+			return true;
+	}
+	return false;
+}
+
 /* Give a bit to each word that a rule, a preference or a taint names, and set
  * where each group of bits begins. */
 static void number_words(struct match *m)
@@ -172,6 +184,10 @@ static void number_words(struct match *m)
 	m->types = m->taints + m->nwords;
 	m->models = m->types + m->ntypes;
 	m->nbits = m->models + m->nmodels;
+	if (asks_gpu_mem(s)) {
+		m->gpu_mem = (m->nbits + 63) / 64;
+		m->nbits = 64 * (m->gpu_mem + 1);
+	}
 	m->stack = arena_array(m->arena, bool, longest);
 }
 
@@ -262,6 +278,8 @@ static void node_bits(const struct match *m, uint32_t node, uint64_t *ret)
 	}
 	if (m->nmodels)
 		bit_set(ret, m->models + n->mig[node]);
+	if (m->gpu_mem)
+		ret[m->gpu_mem] = (uint64_t)n->gpu_mem[node];
 	for (uint32_t i = n->gpu_first[node];
 	     m->ntypes && i < n->gpu_first[node + 1]; i++) {
 		uint32_t type = s->gpu.type[i];
@@ -537,6 +555,8 @@ static enum match_lack class_lack(const struct match *m, uint32_t req,
 		return MATCH_GPU_TYPE;
 	if (r->profile[req] && !has_profile(m, r->profile[req], c))
 		return MATCH_GPU_TYPE;
+	if (r->gpu_mem[req] && (uint64_t)r->gpu_mem[req] > c->word[m->gpu_mem])
+		return MATCH_GPU_MEMORY;
 	if (!rule_holds(m, r->rule_first[req], r->rule_first[req + 1], c->word))
 		return MATCH_FEATURES;
 	return tolerates(m, req, c->word, false) ? MATCH_NOTHING : MATCH_TAINTS;

@@ -12,15 +12,32 @@ enum { LOOKS = 256 };
 
 /* In this file `res` is an enum resource, or WHAT_TMP. */
 
-/* Returns what a task needs of a resource. */
-static int64_t need_of(const struct place_trial *t, int res)
+/* Returns what a task needs of a resource on a node. */
+static int64_t need_on(const struct place_trial *t, uint32_t node, int res)
 {
 	const struct snap_reqs *r = &t->p->snap->req;
 
 	return res == RES_CPU    ? r->cpus[t->req]
 	       : res == RES_MEM  ? r->mem[t->req]
 	       : res == WHAT_TMP ? r->tmp[t->req]
-	                         : r->gpus[t->req];
+	                         : snap_gpus_on(t->p->snap, t->req, node);
+}
+
+/* Returns what a task needs of a resource on that node where it needs least. */
+static int64_t need_of(const struct place_trial *t, int res)
+{
+	int64_t least = INT64_MAX;
+
+	for (uint32_t c = t->class; c < t->class_end; c++) {
+		uint32_t class = t->allowed->class[c];
+		uint32_t node = match_class(t->p->match, class)->node[0];
+		int64_t need = need_on(t, node, res);
+
+		least = need < least ? need : least;
+		if (!snap_is_by_mem(t->p->snap, t->req))
+			break;
+	}
+	return least;
 }
 
 /* Returns the dimension in which free amounts of a resource are found; of GPUs
@@ -93,11 +110,12 @@ static bool look_at_each(const struct place_trial *t, uint32_t class)
 
 static bool richer(const struct place_trial *t, uint32_t a, uint32_t b, int res)
 {
-	int64_t has = node_has(t, a, res);
+	int64_t spare = node_has(t, a, res) - need_on(t, a, res), other;
 
-	if (b == SNAP_NONE || has != node_has(t, b, res))
-		return b == SNAP_NONE || has > node_has(t, b, res);
-	return a < b;
+	if (b == SNAP_NONE)
+		return true;
+	other = node_has(t, b, res) - need_on(t, b, res);
+	return spare != other ? spare > other : a < b;
 }
 
 /* Returns the node of a class that has the most of a resource free, or
@@ -158,7 +176,7 @@ static void lack_at(const struct place_trial *t, uint32_t node, int res,
 {
 	ret->what = res;
 	ret->node = node;
-	ret->need = need_of(t, res);
+	ret->need = need_on(t, node, res);
 	ret->have = node_has(t, node, res);
 	ret->total = node_total(t->p->snap, node, res);
 }
@@ -201,7 +219,7 @@ static struct place_lack lack_of(const struct place_trial *t)
 
 		node = need_of(t, res) ? richest(t, res) : SNAP_NONE;
 		if (node != SNAP_NONE &&
-		    node_has(t, node, res) < need_of(t, res)) {
+		    node_has(t, node, res) < need_on(t, node, res)) {
 			lack_at(t, node, res, &ret);
 			return ret;
 		}
@@ -213,7 +231,7 @@ static struct place_lack lack_of(const struct place_trial *t)
 	     i++) {
 		int res = by_scarcity[i];
 
-		if (node_has(t, node, res) < need_of(t, res)) {
+		if (node_has(t, node, res) < need_on(t, node, res)) {
 			lack_at(t, node, res, &ret);
 			return ret;
 		}

@@ -148,7 +148,7 @@ static bool may_hold(const struct place_topology *g, uint32_t domain, int64_t n)
 	sum = place_index_domain_sum(g->p->index, domain);
 	return sum[RES_CPU] >= n * r->cpus[req] &&
 	       sum[RES_MEM] >= n * r->mem[req] &&
-	       sum[RES_GPU] >= n * r->gpus[req];
+	       sum[RES_GPU] >= n * snap_gpus_least(g->p->snap, req);
 }
 
 /* Returns the most tasks to count on one node. Tasks that ask for no CPUs,

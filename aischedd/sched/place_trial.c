@@ -83,15 +83,42 @@ static bool is_of_kind(const struct place_trial *t, uint32_t class)
 	       place_scarce_kind(t->p->scarce, class) == t->kind;
 }
 
+/* Returns the need on a node, or on the nodes of a class that it is of: a part
+ * of a GPU that is asked for by its memory depends on them. The result is
+ * `need` or `own`. */
+static const struct place_need *need_on(const struct place_trial *t,
+                                        const struct place_need *need,
+                                        uint32_t node, struct place_need *own)
+{
+	int64_t part;
+
+	if (!snap_is_by_mem(t->p->snap, t->req))
+		return need;
+	part = snap_gpus_on(t->p->snap, t->req, node);
+	*own = *need;
+	own->gpu = t->ask * part;
+	own->part = own->part ? part : 0;
+	return own;
+}
+
+/* Returns a node of the c-th class that the request may use. */
+static uint32_t first_of(const struct place_trial *t, uint32_t c)
+{
+	return match_class(t->p->match, t->allowed->class[c])->node[0];
+}
+
 static uint32_t best_on_shelf(struct place_trial *t,
                               const struct place_need *need)
 {
+	const struct place_need *here;
+	struct place_need own;
 	uint32_t best = SNAP_NONE;
 
 	for (uint32_t c = t->class; c < t->class_end; c++) {
 		if (t->wanted & ~t->allowed->counted[c] ||
 		    !is_of_kind(t, t->allowed->class[c]))
 			continue;
+		here = need_on(t, need, first_of(t, c), &own);
 		for (int tree = 0; tree < NTREES; tree++) {
 			uint32_t node;
 
@@ -99,7 +126,7 @@ static uint32_t best_on_shelf(struct place_trial *t,
 				continue;
 			node =
 			    place_index_find(t->p->index, t->allowed->class[c],
-			                     tree, need, accept, t);
+			                     tree, here, accept, t);
 			if (node != SNAP_NONE && better(t, node, best))
 				best = node;
 		}
@@ -131,12 +158,14 @@ static uint32_t best_named(struct place_trial *t, const struct place_need *need)
 	for (uint32_t i = r->want_first[t->req]; i < r->want_first[t->req + 1];
 	     i++) {
 		uint32_t node = p->snap->want[i];
+		struct place_need own;
+		const struct place_need *here = need_on(t, need, node, &own);
 
 		if (p->snap->node.pool[node] == pool &&
 		    (t->trees >> place_index_tree(p->index, node) & 1) &&
 		    is_of_kind(t, match_class_of(p->match, node)) &&
 		    !(t->wanted & ~counted_on(t, node)) &&
-		    place_index_has(p->index, node, need) && accept(node, t) &&
+		    place_index_has(p->index, node, here) && accept(node, t) &&
 		    better(t, node, best))
 			best = node;
 	}
@@ -311,14 +340,17 @@ static uint32_t best_node(struct place_trial *t)
 static int64_t most_tasks(const struct place_trial *t, int64_t max)
 {
 	const struct snap_reqs *r = &t->p->snap->req;
-	const int64_t need[DIM_N] = {
-		[DIM_CPU] = r->cpus[t->req], [DIM_MEM] = r->mem[t->req],
-		[DIM_TMP] = r->tmp[t->req],  [DIM_SLOT] = 1,
-		[DIM_GPU] = r->gpus[t->req],
+	int64_t need[DIM_N] = {
+		[DIM_CPU] = r->cpus[t->req],
+		[DIM_MEM] = r->mem[t->req],
+		[DIM_TMP] = r->tmp[t->req],
+		[DIM_SLOT] = 1,
 	};
 	int64_t most = 0;
 
 	for (uint32_t c = t->class; max > 1 && c < t->class_end; c++) {
+		need[DIM_GPU] =
+		    snap_gpus_on(t->p->snap, t->req, first_of(t, c));
 		for (int tree = 0; tree < NTREES; tree++) {
 			int64_t here = max;
 

@@ -454,7 +454,7 @@ void promise_start_search(struct promise_seek *sk)
 	uint32_t req = sk->ask.req;
 	const struct allowed *a = match_req(sr->p->match, req);
 	const int64_t need[RES_N] = { s->req.cpus[req], s->req.mem[req],
-		                      s->req.gpus[req] };
+		                      snap_gpus_least(s, req) };
 	enum resource res = scarcest(sr, need);
 	uint8_t level = s->req.need[req];
 	bool is_new;

@@ -147,6 +147,8 @@ static int check_node(const struct snap *s, uint32_t i, struct err *err)
 		return bad(err, "node", i, "unknown domain");
 	if (n->weight[i] < 0)
 		return bad(err, "node", i, "weight out of range");
+	if (!amount_ok(n->gpu_mem[i]))
+		return bad(err, "node", i, "gpu_mem out of range");
 	if (!time_ok(n->retry_at[i]))
 		return bad(err, "node", i, "retry_at out of range");
 	if (n->coming[i] > NODE_ASKED)
@@ -344,6 +346,9 @@ static int check_req(const struct snap *s, uint32_t i, struct err *err)
 	                      r->gpu_type[i] != SNAP_NONE))
 		return bad(err, "request", i,
 		           "not the part of a GPU that its profile is");
+	if (!amount_ok(r->gpu_mem[i]) ||
+	    (r->gpu_mem[i] && (!r->gpus[i] || r->profile[i])))
+		return bad(err, "request", i, "no GPUs with that memory");
 	if (r->numa[i] > NUMA_TIGHT || r->links[i] > LINKS_STRICT)
 		return bad(err, "request", i, "unknown alignment");
 	if (!index_ok(r->reservation[i], s->resv.n))

@@ -104,6 +104,7 @@ struct snap_nodes {
 	const uint32_t *domain; /* smallest topology domain, or SNAP_NONE */
 	const uint8_t
 	    *mig; /* enum mig_model: partitions that its GPUs can have */
+	const int64_t *gpu_mem; /* MiB of each of its GPUs; 0: unknown */
 	/* start nothing on the node before this time: a start failed there, or
 	 * it is still coming */
 	const int64_t *retry_at;
@@ -180,6 +181,9 @@ struct snap_licenses {
  * gpu_type        word, SNAP_NONE: any
  * profile         of the partition that each task gets (libcommon/mig.h); 0: no
  *                 partition. With a partition, gpus is its part of one GPU
+ * gpu_mem         MiB; 0: any. If gpus is below 1000, each task gets a part of
+ *                 a GPU with that much memory (snap_gpus_on()), and gpus is
+ *                 what counts against limits; else each of its GPUs has as much
  * pools           bit i: pool i
  * exclusive       1: no other job on its nodes; free and used amounts count
  *                 only its request
@@ -207,6 +211,7 @@ struct snap_licenses {
 #define SNAP_REQ_OTHERS(X)                                                  \
 	X(uint32_t, min_tasks) X(uint32_t, nodes) X(uint32_t, tasks_per_node) \
 	X(int64_t, gpus) X(uint32_t, gpu_type) X(uint8_t, profile)          \
+	X(int64_t, gpu_mem)                                                 \
 	X(int64_t, tmp)                                                     \
 	X(uint64_t, pools)                                                  \
 	X(uint8_t, exclusive) X(uint8_t, one_process) X(int64_t, time_limit) \
@@ -483,6 +488,29 @@ static inline uint32_t snap_node_ncpus(const struct snap *s, uint32_t node)
 static inline uint32_t snap_node_nnumas(const struct snap *s, uint32_t node)
 {
 	return s->node.numa_first[node + 1] - s->node.numa_first[node];
+}
+
+/* Whether each task gets a part of a GPU by its memory, which is another part
+ * on nodes with other GPUs. */
+static inline bool snap_is_by_mem(const struct snap *s, uint32_t req)
+{
+	return s->req.gpu_mem[req] && s->req.gpus[req] < 1000;
+}
+
+/* Returns the GPUs that a task gets on a node with as much GPU memory as the
+ * request asks for, in thousandths. */
+static inline int64_t snap_gpus_on(const struct snap *s, uint32_t req,
+                                   uint32_t node)
+{
+	return snap_is_by_mem(s, req)
+	           ? gpu_part(s->req.gpu_mem[req], s->node.gpu_mem[node])
+	           : s->req.gpus[req];
+}
+
+/* Returns a lower bound of the GPUs that a task gets on any node. */
+static inline int64_t snap_gpus_least(const struct snap *s, uint32_t req)
+{
+	return snap_is_by_mem(s, req) ? 1 : s->req.gpus[req];
 }
 
 static inline uint32_t snap_run_ntasks(const struct snap *s, uint32_t run)

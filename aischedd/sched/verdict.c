@@ -51,6 +51,24 @@ static void put_amount(struct buf *out, int64_t what, int64_t n)
 		buf_addc(out, 's');
 }
 
+/* Append the GPUs that each task of a request needs on a node (SNAP_NONE: none
+ * is meant): "2 GPUs", or "20G of one GPU, 0.25 of it on n3". */
+static void put_gpus(const struct snap *s, uint32_t req, uint32_t node,
+                     struct buf *out)
+{
+	if (!snap_is_by_mem(s, req)) {
+		put_amount(out, RES_GPU, s->req.gpus[req]);
+		return;
+	}
+	put_number(out, RES_MEM, s->req.gpu_mem[req]);
+	buf_puts(out, " of one GPU");
+	if (node == SNAP_NONE)
+		return;
+	buf_puts(out, ", ");
+	put_number(out, RES_GPU, snap_gpus_on(s, req, node));
+	buf_printf(out, " of it on %s", s->node.name[node]);
+}
+
 /* Append "n7 has the most free, 2 of 8". */
 static void put_best_node(const struct snap *s, const struct verdict *v,
                           struct buf *out)
@@ -124,16 +142,23 @@ static void put_lack(const struct snap *s, uint32_t req,
 		buf_puts(out, " whole");
 		break;
 	case WHAT_KEPT:
-		put_amount(out, s->req.gpus[req] ? RES_GPU : RES_CPU,
-		           s->req.gpus[req] ? s->req.gpus[req] : v->lack.need);
+		if (s->req.gpus[req])
+			put_gpus(s, req, SNAP_NONE, out);
+		else
+			put_amount(out, RES_CPU, v->lack.need);
 		buf_printf(out,
 		           " on one node, and %s has as much free, but keeps "
 		           "it for other jobs",
 		           s->node.name[v->name]);
 		break;
 	default:
-		put_amount(out, v->what, v->lack.need);
-		buf_puts(out, " on one node; ");
+		if (v->what == RES_GPU)
+			put_gpus(s, req, v->name, out);
+		else
+			put_amount(out, v->what, v->lack.need);
+		buf_puts(out, v->what == RES_GPU && snap_is_by_mem(s, req)
+		                  ? "; "
+		                  : " on one node; ");
 		put_best_node(s, v, out);
 	}
 }
@@ -351,7 +376,7 @@ static void put_numas(const struct snap *s, uint32_t req,
 	const struct verdict_lack *l = &v->lack;
 	bool mem = l->numa_mem >= 0;
 	const int64_t need[RES_N] = {
-		[RES_GPU] = unless_none(s->req.gpus[req]),
+		[RES_GPU] = unless_none(snap_gpus_on(s, req, v->name)),
 		[RES_CPU] = unless_none(s->req.cpus[req]),
 		[RES_MEM] = mem ? unless_none(s->req.mem[req]) : -1
 	};
@@ -503,6 +528,33 @@ static void put_never_together(const struct snap *s, uint32_t row,
 		           level);
 }
 
+/* Append `none` and the largest GPU memory that is known: "no node of its pools
+ * has a GPU with 100G; the largest that is known is 80G, of n3". */
+static void put_no_gpu_memory(const struct snap *s, uint32_t req,
+                              const char *none, struct buf *out)
+{
+	uint32_t best = SNAP_NONE;
+
+	for (uint32_t i = 0; i < s->node.n; i++) {
+		if (s->req.pools[req] >> s->node.pool[i] & 1 &&
+		    snap_node_ngpus(s, i) && s->node.gpu_mem[i] &&
+		    (best == SNAP_NONE ||
+		     s->node.gpu_mem[i] > s->node.gpu_mem[best]))
+			best = i;
+	}
+	buf_printf(out, "%s a GPU with ", none);
+	put_number(out, RES_MEM, s->req.gpu_mem[req]);
+	if (best == SNAP_NONE) {
+		buf_puts(out, " of memory; how much its GPUs have is not "
+		              "known, but gpu_memory in a node section says "
+		              "it");
+		return;
+	}
+	buf_puts(out, " of memory; the largest that is known has ");
+	put_number(out, RES_MEM, s->node.gpu_mem[best]);
+	buf_printf(out, " (%s)", s->node.name[best]);
+}
+
 /* Say why the request may run on no node, whatever the sizes of the nodes. */
 static void put_no_node(const struct snap *s, uint32_t req,
                         const struct verdict *v, struct buf *out)
@@ -526,6 +578,9 @@ static void put_no_node(const struct snap *s, uint32_t req,
 		else
 			buf_printf(out, "%s a GPU of type '%s'", none,
 			           s->word[s->req.gpu_type[req]]);
+		break;
+	case MATCH_GPU_MEMORY:
+		put_no_gpu_memory(s, req, none, out);
 		break;
 	case MATCH_FEATURES:
 		buf_printf(out, "%s the features that it asks for%s", none,
@@ -597,7 +652,7 @@ static void put_never(const struct snap *s, uint32_t row,
 	case WHAT_DEVICES:
 		buf_puts(out, "no node has ");
 		if (s->req.gpus[req]) {
-			put_amount(out, RES_GPU, s->req.gpus[req]);
+			put_gpus(s, req, SNAP_NONE, out);
 			buf_puts(out, ", ");
 		}
 		put_amount(out, RES_CPU, s->req.cpus[req]);

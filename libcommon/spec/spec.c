@@ -6,6 +6,7 @@
 
 #include "libcommon/limits.h"
 #include "libcommon/mail.h"
+#include "libcommon/mig.h"
 
 #define MAX_MIB ((int64_t)1 << 40)
 
@@ -53,6 +54,8 @@
 #define RANGE_no_idle_check 0, 1
 #define RANGE_kube_pod 0, 1
 #define RANGE_shared_tasks 1, LIMIT_TASKS
+#define RANGE_gpu_memory 1, MAX_MIB / 1000
+#define RANGE_gpu_part 1, GPU_PART_MOST
 
 #define S(name) { #name, true, offsetof(struct spec, name), 0, 0 },
 #define I(name) { #name, false, offsetof(struct spec, name), RANGE_##name },

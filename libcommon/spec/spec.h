@@ -112,7 +112,10 @@
 	S(ports)               /* see ports.h */                             \
 	I(kube_pod)            /* 1: kube_uid is that of a pod, not a Job */ \
 	I(shared_tasks)        /* tasks of steps that share the CPUs of one  \
-	                        * task a node: sbatch --overcommit */
+	                        * task a node: sbatch --overcommit */        \
+	I(gpu_memory)          /* MiB of each GPU, or of its part of one */  \
+	I(gpu_part)            /* milli-GPUs that such a part counts; the    \
+	                        * daemon sets them */
 
 struct spec {
 #define S(name) const char *name;
@@ -207,6 +210,9 @@ struct request {
 	uint32_t segment;        /* tasks of each segment; 0: no segments */
 	int64_t cpus_milli, mem_mib, gpus_milli;
 	int64_t tmp_mib; /* disk; 0: it may use any amount */
+	/* each of its GPUs has that much; 0: any. If it gets a part of a GPU
+	 * (spec_gets_part()), gpus_milli is the part for which it counts. */
+	int64_t gpu_mem_mib;
 };
 
 /*
@@ -232,6 +238,10 @@ int64_t spec_tmp_of_node(const struct spec *spec, int64_t task_mib);
 /* Whether no other job may be on the nodes of this one: it is exclusive, or
  * requests all memory of its nodes. */
 bool spec_takes_nodes(const struct spec *spec);
+
+/* Whether each task gets a part of a GPU that has spec->gpu_memory, so that the
+ * part depends on the GPUs of its node. */
+bool spec_gets_part(const struct spec *spec);
 
 /* Whether the tasks of this job may be on several nodes. */
 bool spec_may_spread(const struct spec *spec);

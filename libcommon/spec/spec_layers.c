@@ -213,6 +213,12 @@ static int take_per_gpu(struct submit *submit, const struct request *req,
 		return err_set(err, EINVAL,
 		               "--%s-per-gpu, but no GPUs are asked for",
 		               spec_is_set(each->cpus) ? "cpus" : "mem");
+	if (spec_gets_part(spec))
+		return err_set(err, EINVAL,
+		               "--%s-per-gpu and --gpu-memory: say how many "
+		               "GPUs; without a number it is a part that "
+		               "depends on the node",
+		               spec_is_set(each->cpus) ? "cpus" : "mem");
 	if (spec_is_set(each->cpus) && spec_is_set(spec->cpus))
 		return err_set(err, EINVAL,
 		               "give only one of --cpus-per-task and "

@@ -366,7 +366,7 @@ static int resolve_gpus(const struct spec *spec, struct request *req,
 		return err_set(err, EINVAL,
 		               "give only one of --gpus-per-task, --gpus and "
 		               "--gpus-per-node (or --gres)");
-	if (!asked && spec->gpu_type)
+	if (!asked && spec->gpu_type && !spec_is_set(spec->gpu_memory))
 		return err_set(err, EINVAL,
 		               "--gpu-type '%s', but no GPUs are asked for",
 		               spec->gpu_type);
@@ -384,10 +384,46 @@ static int resolve_gpus(const struct spec *spec, struct request *req,
 	return 0;
 }
 
+static bool is_none(int64_t number)
+{
+	return !spec_is_set(number) || !number;
+}
+
+bool spec_gets_part(const struct spec *spec)
+{
+	return spec_is_set(spec->gpu_memory) && is_none(spec->gpus) &&
+	       is_none(spec->gpus_job) && is_none(spec->gpus_node);
+}
+
+/* Set the memory of the GPUs. The part of a GPU with that memory is known to
+ * the daemon only (gpu_part). */
+static int resolve_gpu_memory(const struct spec *spec, struct request *req,
+                              struct err *err)
+{
+	if (!spec_is_set(spec->gpu_memory))
+		return 0;
+	if (mig_is_name(spec->gpu_type))
+		return err_set(err, EINVAL,
+		               "--gpu-memory and MIG profile %s: give only "
+		               "one; the profile says how much memory it has",
+		               spec->gpu_type);
+	if (req->gpus_milli % 1000)
+		return err_set(err, EINVAL,
+		               "--gpu-memory and %g of a GPU: give only one, "
+		               "or whole GPUs",
+		               (double)req->gpus_milli / 1000);
+	req->gpu_mem_mib = spec->gpu_memory;
+	if (spec_gets_part(spec))
+		req->gpus_milli = spec_is_set(spec->gpu_part) ? spec->gpu_part
+		                                              : GPU_PART_MOST;
+	return 0;
+}
+
 static int resolve_devices(const struct spec *spec, struct request *req,
                            struct err *err)
 {
-	if (resolve_gpus(spec, req, err) < 0)
+	if (resolve_gpus(spec, req, err) < 0 ||
+	    resolve_gpu_memory(spec, req, err) < 0)
 		return -1;
 	return mig_is_name(spec->gpu_type) ? resolve_partition(spec, req, err)
 	                                   : 0;
@@ -425,7 +461,8 @@ void spec_request(const struct spec *spec, int64_t default_mem_per_cpu_mib,
 	    resolve_segment(spec, ret, NULL) < 0 ||
 	    resolve_spread(spec, ret, NULL) < 0 ||
 	    resolve_memory(spec, default_mem_per_cpu_mib, ret, NULL) < 0 ||
-	    resolve_gpus(spec, ret, NULL) < 0)
+	    resolve_gpus(spec, ret, NULL) < 0 ||
+	    resolve_gpu_memory(spec, ret, NULL) < 0)
 		assert(!"a spec that was checked");
 	resolve_tmp(spec, ret);
 	/* In a job of an earlier version, the name of a profile may be an

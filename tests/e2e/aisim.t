@@ -177,6 +177,31 @@ grep -qxF '{"t":100,"event":"start","job":"2","nodes":{"n":2},"gpus":{}}' \
 	"$dir/got" && grep -qF 'jobs left out: 1' "$dir/err"
 result $? "a log of the archive is replayed"
 
+# A part of a GPU by memory is another part on nodes with other GPUs.
+{
+	echo 'pool sim { order = pack }'
+	echo 'queue q { }'
+	echo 'node a { pool = sim  cpus = 9  gpus = 1  gpu_memory = "80G" }'
+	echo 'node b { pool = sim  cpus = 9  gpus = 1  gpu_memory = "40G" }'
+} >"$dir/sizes"
+{
+	echo '{"id":"a","gpu_memory":61440,"nodes":["a"]}'
+	echo '{"id":"b","gpu_memory":20480,"nodes":["b"]}'
+	for id in c d e; do
+		echo "{\"id\":\"$id\",\"gpu_memory\":20480,\"gpus\":0}"
+	done
+} >"$dir/parts"
+is_placed()
+{
+	jq -rs '[.[] | select(.event == "start") | .job + "=" + (.nodes | keys[0])] |
+		sort | join(" ")'
+}
+[ "$("$aisim" --check -c "$dir/sizes" -j "$dir/parts" --events - --until 1 \
+	2>"$dir/err" | is_placed)" = "c=a d=b" ]
+result $? "parts of GPUs by memory fit as their nodes allow"
+bad_line "job 'x': task 0 does not fit on node 'n'" \
+	'{"id":"x","gpu_memory":20480,"nodes":["n"]}'
+
 # A summary has all its keys.
 keys=
 for key in jobs ended makespan wait bounded_slowdown gpu_utilisation evictions \

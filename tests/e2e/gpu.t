@@ -36,6 +36,36 @@ id=$(submit -c 0.1 --mem 10M --gpus-per-task 0.25 \
 becomes "a job with a part of a GPU" "$id" COMPLETED
 is "is limited to that part of its memory, where MPS runs" \
 	"$(cat "slurm-$id.out")" GPU-0000=20389M
+id=$(submit -c 0.1 --mem 10M --gpu-memory 20G \
+	--wrap 'echo "$CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"')
+becomes "a job with a part by memory" "$id" COMPLETED
+is "has the part with that memory" "$(cat "slurm-$id.out")" GPU-0000=20552M
+is "which aiq shows" \
+	"$(aiq -h -o gpu_memory_mib,gpus "$id" | tr -s ' ' | sed 's/^ //')" "20G 0.252"
+like "a part that no GPU has" \
+	"$(aisub -c 0.1 --mem 10M --gpu-memory 100G --wrap true 2>&1)" \
+	"no node of its pools has a GPU with 100G of memory; the largest that is known has 79\.6G"
+like "nor is there a whole one" \
+	"$(aisub -c 0.1 --mem 10M --gpus-per-task 1 --gpu-memory 100G --wrap true 2>&1)" \
+	"no node of its pools has a GPU with 100G of memory"
+gate p
+parts=
+for id in 1 2 3 4; do
+	part=$(submit -c 0.1 --mem 10M --gpu-memory 39G \
+		--wrap "echo \$CUDA_VISIBLE_DEVICES; $(at_gate p)")
+	wait_for [ -s "slurm-$part.out" ]
+	parts="$parts $part"
+done
+is "two parts share a GPU" "$(aiq --nodes -h -o gpus_free | tr -d ' ')" 2.04
+like "aiq shows the part" "$(aiq "$part")" '^ *devices .* 0\.49 of GPU 1'
+like "and what was asked" "$(aiq "$part")" '^ *GPU memory +39G$'
+is "a part of another size goes to another GPU" \
+	"$(aisub --test-only -c 0.1 --mem 10M --gpu-memory 41G --wrap true 2>&1 |
+		grep -c 'would start now')" 1
+open_gate p
+for part in $parts; do
+	wait_for is_state "$part" COMPLETED
+done
 gate a
 first=$(submit -c 0.1 --mem 10M --gpus-per-task 1 --wrap "$seen; $(at_gate a)")
 wait_for [ -s "slurm-$first.out" ]

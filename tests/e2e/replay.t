@@ -47,7 +47,7 @@ replay()
 	echo '{"replay":1,"cluster":"c","from":0,"to":9000}'
 	printf '{"node":{"name":"n","pool":"%s","cpus":2,"memory_mib":8192,' \
 		"${pool:-sim}"
-	printf '"tmp_mib":900,'
+	printf '"tmp_mib":900,"gpu_memory_mib":40960,'
 	echo '"gpus":2,"gpu_type":"h100","features":["fast"],"topology":null}}'
 	cat "$dir/lines"
 	printf '{"end":{"jobs":%d,"attempts":%d,"private":false}}\n' \
@@ -172,6 +172,24 @@ events "nodes have the disk that they had" -c "$dir/bare" <<'END'
 20 end 2
 END
 
+{
+	for id in 1 2 3; do
+		job $id 100 100 110 q COMPLETED '"cpus":100,"gpu_memory":30720'
+	done
+} | replay >"$dir/past"
+events "nodes have the GPU memory that they had" -c "$dir/bare" <<'END'
+0 start 1
+0 start 2
+10 end 1
+10 end 2
+10 start 3
+20 end 3
+END
+
+{
+	job 1 100 100 110 q COMPLETED '"tmp":500'
+	job 2 100 110 120 q COMPLETED '"tmp":500'
+} | replay >"$dir/past"
 sed -i 's/"name":"n"/"name":"n-1"/; s/"tmp_mib":900/"tmp_mib":0/' "$dir/past"
 echo 'scale n { max = 1  cpus = 2  memory = 8G  tmp = 1G  delay = 20s }' |
 	cat "$dir/bare" - >"$dir/scaled"

@@ -118,6 +118,7 @@ static void tell(struct kube_nodes *nodes, struct kube_node *node)
 		.slots = count_of(node->said.have.pods, UINT32_MAX),
 		.ngpus = count_of(node->said.have.gpus, MAX_GPUS),
 		.gpu_type = node->said.gpu_type,
+		.gpu_mem_mib = node->said.gpu_mem_mib,
 		.gpu_numa = one_group,
 		.gpu_link = one_group,
 		.down = node->said.down,

@@ -145,6 +145,8 @@ static const char *why_not(const struct snap *s, uint32_t req, uint32_t node)
 		return "its runner is not ready";
 	if (r->profile[req] && !mig_has(s->node.mig[node], r->profile[req]))
 		return "its GPUs have no such partitions";
+	if (r->gpu_mem[req] > s->node.gpu_mem[node])
+		return "its GPUs have too little memory";
 	if (from < to && !rule_value(s, s->rule, node, &end))
 		return "does not meet the constraint";
 	if (is_shunned(s, req, node, false))
@@ -167,6 +169,18 @@ const char *check_forbidden(const struct snap *s, uint32_t req, uint32_t node)
 	                  s->req.shun_first[req + 1], node))
 		why = "not near, or not apart from, other jobs";
 	return why;
+}
+
+int64_t check_gpus(const struct snap *s, uint32_t req, uint32_t node)
+{
+	int64_t size = s->req.gpu_mem[req], all = s->node.gpu_mem[node];
+	int64_t part = s->req.gpus[req];
+
+	if (!size || part >= 1000)
+		return part;
+	for (part = 1; part < 999 && part * all < size * 1000; part++)
+		;
+	return part;
 }
 
 uint32_t check_domain(const struct snap *s, uint32_t node, uint8_t level)

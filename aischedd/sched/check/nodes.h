@@ -9,6 +9,9 @@
 /* Returns why the request may not run on a node, or NULL. */
 const char *check_forbidden(const struct snap *s, uint32_t req, uint32_t node);
 
+/* Returns the GPUs of a task of the request on this node, in thousandths. */
+int64_t check_gpus(const struct snap *s, uint32_t req, uint32_t node);
+
 /* Returns which preferences of the request the node meets: one bit for each, a
  * higher one for a more important preference. Bit 31, above all of them, is set
  * if the request names all soft taints of the node. */

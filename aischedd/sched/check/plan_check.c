@@ -116,7 +116,7 @@ static int take_gpus(struct check *c, uint32_t req, const struct snap_task *t,
                      uint64_t job)
 {
 	const struct snap *s = c->s;
-	int64_t gpus = s->req.gpus[req];
+	int64_t gpus = check_gpus(s, req, t->node);
 	int64_t each = gpus < 1000 ? gpus : 1000;
 	uint32_t first = s->node.gpu_first[t->node];
 	uint32_t n = s->node.gpu_first[t->node + 1] - first;
@@ -323,7 +323,7 @@ static int64_t parts_on(const struct check *c, uint32_t req, uint32_t node,
 
 	if (c->s->req.profile[req])
 		return check_slices_count(&g, c->s->req.profile[req]);
-	return g.used ? 0 : c->gpu[gpu] / c->s->req.gpus[req];
+	return g.used ? 0 : c->gpu[gpu] / check_gpus(c->s, req, node);
 }
 
 /* Whether n tasks fit on the node beside all tasks that the check has

@@ -431,8 +431,8 @@ static void count_devices(const struct snap_task *t, int64_t *device, int sign)
 }
 
 static void count(const struct future_check *f, const struct one *p,
-                  const struct stay *it, bool there, struct left *left,
-                  int64_t *device)
+                  const struct stay *it, uint32_t node, bool there,
+                  struct left *left, int64_t *device)
 {
 	const struct snap *s = f->s;
 	int sign = there ? -1 : 1;
@@ -448,7 +448,7 @@ static void count(const struct future_check *f, const struct one *p,
 			left->slot += sign;
 		}
 		if (it->floats) {
-			left->gpu += sign * s->req.gpus[it->req];
+			left->gpu += sign * check_gpus(s, it->req, node);
 			left->whole += sign * (s->req.gpus[it->req] / 1000);
 		} else if (!it->no_rest) {
 			count_devices(it->on ? it->on : &s->task[it->task],
@@ -486,8 +486,8 @@ static bool fits_at(const struct future_check *f, const struct one *p,
 	for (uint32_t i = first; i < s->node.gpu_first[node + 1]; i++)
 		device[i - first] = s->gpu.free[i];
 	for (uint32_t i = f->first[node]; i < f->first[node + 1]; i++)
-		count(f, p, &f->stay[i], is_there(f, p, &f->stay[i], at), &left,
-		      device);
+		count(f, p, &f->stay[i], node, is_there(f, p, &f->stay[i], at),
+		      &left, device);
 	for (uint32_t i = first; i < s->node.gpu_first[node + 1]; i++) {
 		left.gpu += device[i - first];
 		left.whole += device[i - first] >= 1000;
@@ -495,7 +495,7 @@ static bool fits_at(const struct future_check *f, const struct one *p,
 	return has(left.cpu, n * s->req.cpus[req]) &&
 	       has(left.mem, n * s->req.mem[req]) &&
 	       has(left.tmp, n * s->req.tmp[req]) && left.slot >= n &&
-	       has(left.gpu, n * s->req.gpus[req]) &&
+	       has(left.gpu, n * check_gpus(s, req, node)) &&
 	       has(left.whole, n * (s->req.gpus[req] / 1000)) && !left.sealed &&
 	       !(s->req.exclusive[req] && left.others);
 }

@@ -343,9 +343,10 @@ static enum room_answer pack_node(const struct audit *a,
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t req = req_of(a, &h[i]);
 
-		add_items(&p, gpus ? s->req.gpus[req] : s->req.cpus[req],
-		          gpus ? s->req.gpu_type[req] : SNAP_NONE,
-		          gpus ? s->req.profile[req] : 0);
+		add_items(
+		    &p, gpus ? check_gpus(s, req, h[i].node) : s->req.cpus[req],
+		    gpus ? s->req.gpu_type[req] : SNAP_NONE,
+		    gpus ? s->req.profile[req] : 0);
 	}
 	return pack_all(&p);
 }

@@ -160,6 +160,14 @@ struct future_ask future_ask_of(const struct future *a, uint32_t req,
 	};
 }
 
+int64_t future_need(const struct future *a, const struct future_ask *ask,
+                    uint32_t node, enum future_dim dim)
+{
+	return dim == FUTURE_GPU && ask->need[dim]
+	           ? snap_gpus_on(a->s, ask->req, node)
+	           : ask->need[dim];
+}
+
 bool future_is_odd(const struct future *a, uint32_t node,
                    const struct future_ask *ask)
 {
@@ -372,7 +380,9 @@ bool future_allows(struct future *a, uint32_t node,
 		if (!pt->nkept)
 			continue;
 		for (int d = 0; d < FUTURE_N; d++)
-			fits &= pt->have[d] >= n * ask->need[d];
+			fits &=
+			    pt->have[d] >=
+			    n * future_need(a, ask, node, (enum future_dim)d);
 		if (!fits || ask->exclusive) {
 			*ret = due_at(v, c.at[i], false);
 			return false;

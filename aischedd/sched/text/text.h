@@ -28,8 +28,8 @@
  *	tmp= tmp_free= slots= slots_free=
  *	gpus=N gpu_type=LIST gpu_numa=LIST gpu_link=LIST gpu_free=LIST
  *	threads=N core=LIST numa=LIST thread_free=LIST numa_mem=SIZES
- *	features=WORDS taints=WORDS domain= mig=MODEL retry_at=TIME
- *	coming=here|off|asked weight=]
+ *	features=WORDS taints=WORDS domain= mig=MODEL gpu_mem=SIZE
+ *	retry_at=TIME coming=here|off|asked weight=]
  *	LIST: "0*4,1*4" or "0-7", one value per device;
  *	SIZES: "32G,32G", one per NUMA node
  * queue NAME [parent= quota=cpus:8,mem:64G,gpus:2 limit=... weight= priority=
@@ -53,7 +53,8 @@
  *	all further members; without it, members begin to wait now
  * promise JOB TIME NODES: made by the last plan; in the order of jobs
  * REQUEST: tasks= min_tasks= nodes= tasks_per_node= cpus= mem= tmp= gpus=
- *	gpu_type= profile= pools=NAMES time= exclusive one_process rule=WORDS
+ *	gpu_type= profile= gpu_mem=SIZE pools=NAMES time= exclusive one_process
+ *	rule=WORDS
  *	want=NODES avoid=NODES shun=NODES beside=JOBS licenses=NAME:N,...
  *	need=LEVEL like=LEVEL segment= spread=LEVEL|node spread_like=LEVEL|node
  *	numa=prefer|strict|tight links=any|strict reservation=NAME

@@ -311,6 +311,14 @@ int64_t node_weight(const struct node *node)
 	return node->conf ? node->conf->weight : 1;
 }
 
+int64_t node_gpu_mem(const struct node *node)
+{
+	const struct conf_node *conf = node->conf;
+
+	return conf && conf->gpu_memory != CONF_NONE ? conf->gpu_memory
+	                                             : node->gpu_mem_mib;
+}
+
 uint8_t node_mig(const struct node *node)
 {
 	return node->conf ? mig_find_model(node->conf->mig) : MIG_NONE;

@@ -181,6 +181,10 @@ uint8_t node_gpu_numa(const struct node *node, uint32_t gpu);
 /* Returns the configured MIG model of the node's GPUs (an enum mig_model),
  * which says what MIG partitions they can have. */
 uint8_t node_mig(const struct node *node);
+
+/* Returns the MiB of each of the node's GPUs, as configured or else as its
+ * runner found them; 0: unknown. */
+int64_t node_gpu_mem(const struct node *node);
 /* Returns the weight in the node's section of the configuration, or 1. */
 int64_t node_weight(const struct node *node);
 /* Returns the link group of a GPU: as configured, or else as the runner

@@ -168,7 +168,8 @@ static uint64_t runner_pools(const struct state *state, const struct spec *spec)
 {
 	const struct conf *conf = state->conf;
 	bool contained = spec->image || spec->mount;
-	bool shares = spec->gpus > 0 && spec->gpus % 1000;
+	bool shares =
+	    (spec->gpus > 0 && spec->gpus % 1000) || spec_gets_part(spec);
 	bool holds = spec->allocation != SPEC_UNSET;
 	uint64_t pools = 0;
 

@@ -3,7 +3,9 @@
 #include "aischedd/state/cluster/counts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/pool.h"
 #include "aischedd/state/cluster/reserve_use.h"
 #include "aischedd/state/life/adopt.h"
@@ -12,6 +14,7 @@
 #include "aischedd/state/life/submit_check.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
+#include "libcommon/mig.h"
 #include "libcommon/spec/spec_opt.h"
 
 const char *state_class(const struct state *state, const struct spec *spec,
@@ -80,6 +83,39 @@ struct array *submit_new_array(struct state *state, uint64_t id,
 	return array;
 }
 
+/* Returns the thousandths of a GPU for which a job's part by memory counts: the
+ * part of the smallest GPU in its pools that is large enough, since it is not
+ * known yet on which node the job will run. */
+static int64_t part_for(const struct state *state, const struct spec *spec,
+                        uint32_t queue)
+{
+	uint64_t pools = spec_pools(state, spec, queue);
+	int64_t least = 0;
+
+	for (size_t i = 0; i < state->nodes.n; i++) {
+		const struct node *node = &state->nodes.node[i];
+		int64_t mib = node_gpu_mem(node);
+
+		if (!node->gone && node->ngpus && pools >> node->pool & 1 &&
+		    mib >= spec->gpu_memory && (!least || mib < least) &&
+		    (!spec->gpu_type ||
+		     (node->gpu_type &&
+		      !strcmp(spec->gpu_type, node->gpu_type))))
+			least = mib;
+	}
+	return gpu_part(spec->gpu_memory, least);
+}
+
+char *submit_pack(const struct state *state, const struct spec *spec,
+                  uint32_t queue)
+{
+	struct spec copy = *spec;
+
+	copy.gpu_part =
+	    spec_gets_part(spec) ? part_for(state, spec, queue) : SPEC_UNSET;
+	return spec_pack(&copy);
+}
+
 struct job *state_make_job(struct state *state, const struct spec *spec,
                            const struct submitter *who, uint32_t queue,
                            uint64_t id, int64_t now)
@@ -92,7 +128,7 @@ struct job *state_make_job(struct state *state, const struct spec *spec,
 	job->gid = who->gid;
 	job->state = JOB_PENDING;
 	job->submit = now;
-	job->packed = spec_pack(spec);
+	job->packed = submit_pack(state, spec, queue);
 	job->reserved = spec->reservation != NULL;
 	job->claims = volume_is_named(spec->mount);
 	job->affine = affinity_is_asked(spec);

@@ -53,6 +53,10 @@ const char *state_class(const struct state *state, const struct spec *spec,
 
 enum { GRACE_DEFAULT_S = 30 };
 
+/* As spec_pack(), with the gpu_part of a job in this queue. */
+char *submit_pack(const struct state *state, const struct spec *spec,
+                  uint32_t queue);
+
 /* Add to the state a struct array for the array tasks that `spec` asks for. The
  * request must have been checked. */
 struct array *submit_new_array(struct state *state, uint64_t id,

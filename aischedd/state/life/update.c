@@ -404,7 +404,9 @@ static void take_spec(struct change *c)
 {
 	struct job *job = c->job;
 	bool moved = c->queue != job->queue, reordered = other_priority(c);
-	char *packed = spec_pack(&c->submit.spec);
+	char *packed = job->state == JOB_PENDING
+	                   ? submit_pack(c->state, &c->submit.spec, c->queue)
+	                   : spec_pack(&c->submit.spec);
 
 	if (job->state == JOB_PENDING)
 		/* the changed job may need other nodes */

@@ -127,6 +127,7 @@ void row_key_build(const struct state *state, const struct job *job,
 	key.mem = req.mem_mib;
 	key.tmp = req.tmp_mib;
 	key.gpus = req.gpus_milli;
+	key.gpu_mem = req.gpu_mem_mib;
 	key.time_limit = job->time_limit;
 	key.pools = spec_pools(state, &spec, job->queue);
 	key.exclusive = spec_takes_nodes(&spec);

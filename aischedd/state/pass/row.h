@@ -107,7 +107,7 @@ struct row_index {
  * request; in a snapshot, all rows with equal requests share one copy of it,
  * even if their jobs have different owners. */
 struct row_key {
-	int64_t cpus, mem, tmp, gpus, time_limit;
+	int64_t cpus, mem, tmp, gpus, gpu_mem, time_limit;
 	uint64_t pools;
 	uint32_t tasks, min_tasks, nodes, tasks_per_node, segment;
 	uint8_t exclusive, one_process;

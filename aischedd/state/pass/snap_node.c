@@ -71,6 +71,7 @@ struct columns {
 	const char **name;
 	uint32_t *pool, *gpu_first, *cpu_first, *feature_first, *taint_first;
 	uint8_t *mig;
+	int64_t *gpu_mem;
 	int64_t *cpu_total, *cpu_free, *mem_total, *mem_free, *tmp_total,
 	    *tmp_free, *slots, *slots_free, *weight;
 
@@ -210,6 +211,7 @@ static struct columns node_columns(struct build *b, size_t n)
 	c.name = COLUMN(const char *, n);
 	c.pool = COLUMN(uint32_t, n);
 	c.mig = COLUMN(uint8_t, n);
+	c.gpu_mem = COLUMN(int64_t, n);
 	c.cpu_total = COLUMN(int64_t, n);
 	c.cpu_free = COLUMN(int64_t, n);
 	c.mem_total = COLUMN(int64_t, n);
@@ -234,6 +236,7 @@ static void put_node(struct build *b, struct columns *c, size_t i)
 	c->name[i] = state_node_label(b->state, i);
 	c->pool[i] = node->pool;
 	c->mig[i] = node_mig(node);
+	c->gpu_mem[i] = node_gpu_mem(node);
 	c->cpu_total[i] = node->cpu_milli;
 	c->mem_total[i] = node->mem_mib;
 	c->cpu_free[i] = node->cpu_milli - node->cpu_others;
@@ -334,6 +337,7 @@ static void hand_over(struct snap *snap, const struct columns *c, size_t n,
 		.taint_first = c->taint_first,
 		.domain = domain,
 		.mig = c->mig,
+		.gpu_mem = c->gpu_mem,
 		.weight = c->weight,
 	};
 }

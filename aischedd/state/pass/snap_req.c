@@ -36,6 +36,7 @@ struct req_row {
 	X(int64_t, gpus, r->key->gpus)                      \
 	X(uint32_t, gpu_type, r->gpu_type)                  \
 	X(uint8_t, profile, r->profile)                     \
+	X(int64_t, gpu_mem, r->key->gpu_mem)                \
 	X(uint64_t, pools, r->key->pools)                   \
 	X(uint8_t, exclusive, r->key->exclusive)            \
 	X(uint8_t, one_process, r->key->one_process)        \

@@ -107,6 +107,8 @@ static const struct {
 	{ "no limit", "time=0", "", "", "time_limit:-1" },
 	{ "half a GPU", "gpus-per-task=h100:0.5", "", "",
 	  "gpus:500,gpu_type:h100" },
+	{ "a part of a GPU by memory", "gpu-memory=20G", "", "",
+	  "gpu_memory:20480" },
 	{ "GPUs by gres", "gres=gpu:a100:2", "", "", "gpus_node:2,gpu_type:a100" },
 	{ "one GPU by gres", "gres=gpu", "", "", "gpus_node:1" },
 	{ "one GPU of a type by gres", "gres=gpu:a100", "", "",
@@ -271,6 +273,9 @@ static const struct {
 } resolved[] = {
 	{ "CPUs and memory for each GPU", "gpus-per-task=2 cpus-per-gpu=4 mem-per-gpu=10G",
 	  "", "cpus:8000,mem:20480,gpus:2000" },
+	{ "a part by memory has none of them", "gpu-memory=20G cpus-per-gpu=3",
+	  "", "!--cpus-per-gpu and --gpu-memory: say how many GPUs; without a "
+	      "number it is a part that depends on the node" },
 	{ "parts of a GPU have parts of them", "gpus-per-task=0.5 cpus-per-gpu=3 mem-per-gpu=1001M",
 	  "", "cpus:1500,mem:501,gpus:500" },
 	{ "GPUs of the job are divided first", "gpus=8 tasks=4 cpus-per-gpu=2",

@@ -62,7 +62,8 @@ static void add_nodes(struct promise_world *w)
 		    PICK(&w->d, "4", "8", "16",
 		         "8 threads=8 core=0*2,1*2,2*2,3*2 numa=0*4,1*4"),
 		    PICK(&w->d, "", " gpus=4", " gpus=4 gpu_type=x*2,y*2",
-		         " gpus=4 gpu_numa=0*2,1*2", " gpus=8"),
+		         " gpus=4 gpu_numa=0*2,1*2", " gpus=8",
+		         " gpus=2 gpu_mem=40G", " gpus=2 gpu_mem=80G"),
 		    PICK(&w->d, "", "", "", " pool=b"),
 		    PICK(&w->d, "r0", "r1"));
 	if (!roll(&w->d, 4))
@@ -87,7 +88,7 @@ static void add_job(struct promise_world *w, struct test_job *job)
 	              part ? "1.25" : "1"),
 	         PICK(d, "0", "1G", "20G"),
 	         PICK(d, "0", "0", "0", "1", "2", part ? "0.5" : "1",
-	              part ? "0.3" : "3", "4"),
+	              part ? "0.3" : "3", "4", part ? "0.5 gpu_mem=20G" : "1"),
 	         PICK(d, "", "", "", part ? " gpu_type=x" : "", " exclusive",
 	              " need=rack", part ? " numa=strict" : ""),
 	         PICK(d, "", "", " tasks=2", " tasks=3", " tasks=4 nodes=2",

@@ -44,6 +44,8 @@ static uint32_t add_nodes(struct dice *d, struct buf *t)
 		         " gpus=4 gpu_type=x*2,y*2", " gpus=2 gpu_type=x",
 		         " gpus=8 gpu_numa=0*4,1*4", " gpus=2 mig=h100-80",
 		         " gpus=4 gpu_numa=0*2,1*2 mig=a30",
+		         " gpus=2 gpu_mem=40G", " gpus=4 gpu_mem=80G",
+		         " gpus=4 gpu_type=x*2,y*2 gpu_mem=24G",
 		         " gpus=8 gpu_numa=0*4,1*4 gpu_link=0*2,1*2,2*2,3*2"),
 		    PICK(d, "", "", " features=f", " features=f,g",
 		         " features=k=1", " features=k=2,h=a"),
@@ -105,7 +107,9 @@ static void add_shape(struct dice *d, struct buf *t)
 	    PICK(d, "0", "0", "0", "1", "1", "2", "0.5", "0.3", "4",
 	         "1 gpu_type=x", "2 gpu_type=y", "0.5 gpu_type=x",
 	         "0.5 profile=3g.40gb", "0.125 profile=1g.10gb",
-	         "0.5 profile=2g.12gb", "1 profile=7g.80gb"),
+	         "0.5 profile=2g.12gb", "1 profile=7g.80gb",
+	         "0.834 gpu_mem=20G", "0.5 gpu_mem=20G", "0.25 gpu_mem=10G",
+	         "0.999 gpu_mem=30G gpu_type=x", "1 gpu_mem=40G"),
 	    PICK(d, "", "", "", "", " rule=f", " rule=f,g,|", " rule=t",
 	         " rule=f,t,g,&,|", " rule=f,*2", " rule=f,g,*1,&",
 	         " rule=f,*1,g,*2,&", " rule=f,!", " rule=f,!,t,|", " rule=k",
@@ -146,21 +150,22 @@ static void add_segments(struct dice *d, struct buf *t)
 /* A job that is spread has a fixed size, and no other needs of the topology. */
 static void add_spread(struct dice *d, struct buf *t)
 {
-	buf_printf(t, " cpus=%s gpus=%s%s%s=%s%s%s%s queue=%s user=%s",
-	           PICK(d, "1", "2", "0.5"),
-	           PICK(d, "0", "0", "1", "0.5", "1 gpu_type=x"),
-	           PICK(d, "", "", "", " numa=strict", " links=strict"),
-	           PICK(d, " spread", " spread", " spread_like"),
-	           PICK(d, "zone", "rack", "rack"),
-	           PICK(d, " tasks=2", " tasks=3", " tasks=5", " tasks=8",
-	                " tasks=4 tasks_per_node=2",
-	                " tasks=4 nodes=2 tasks_per_node=2",
-	                " tasks=3 nodes=3 tasks_per_node=1"),
-	           PICK(d, "", "", "", " rule=f", " want=n0,n1", " avoid=n0",
-	                " shun=n0,n1"),
-	           PICK(d, "", "", "", " exclusive", " time=600",
-	                " reservation=r", " prefer=f"),
-	           PICK(d, "l", "r", "o"), PICK(d, "u", "v"));
+	buf_printf(
+	    t, " cpus=%s gpus=%s%s%s=%s%s%s%s queue=%s user=%s",
+	    PICK(d, "1", "2", "0.5"),
+	    PICK(d, "0", "0", "1", "0.5", "1 gpu_type=x", "0.5 gpu_mem=20G"),
+	    PICK(d, "", "", "", " numa=strict", " links=strict"),
+	    PICK(d, " spread", " spread", " spread_like"),
+	    PICK(d, "zone", "rack", "rack"),
+	    PICK(d, " tasks=2", " tasks=3", " tasks=5", " tasks=8",
+	         " tasks=4 tasks_per_node=2",
+	         " tasks=4 nodes=2 tasks_per_node=2",
+	         " tasks=3 nodes=3 tasks_per_node=1"),
+	    PICK(d, "", "", "", " rule=f", " want=n0,n1", " avoid=n0",
+	         " shun=n0,n1"),
+	    PICK(d, "", "", "", " exclusive", " time=600", " reservation=r",
+	         " prefer=f"),
+	    PICK(d, "l", "r", "o"), PICK(d, "u", "v"));
 }
 
 /* Add the request of a job that is spread over nodes: each node is a domain. */

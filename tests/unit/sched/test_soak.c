@@ -129,7 +129,8 @@ static const char *devices_of(struct soak *w)
 	struct dice *d = &w->d;
 
 	return w->parts ? PICK(d, " gpus=2 mig=h100-80", " gpus=1 mig=a30",
-	                       " gpus=1 mig=a100-80", " gpus=2")
+	                       " gpus=1 mig=a100-80", " gpus=2",
+	                       " gpus=2 gpu_mem=40G", " gpus=1 gpu_mem=80G")
 	                : PICK(d, "", " gpus=2", " gpus=4",
 	                       " gpus=4 gpu_type=x*2,y*2",
 	                       " gpus=4 gpu_numa=0*2,1*2 gpu_link=0*2,1*2");
@@ -165,7 +166,9 @@ static const char *gpus_of(struct soak *w)
 	                       "0.5 profile=4g.40gb", "0.125 profile=1g.10gb",
 	                       "0.125 profile=1g.10gb", "0.25 profile=2g.20gb",
 	                       "0.25 profile=1g.6gb", "0.5 profile=2g.12gb",
-	                       "1 profile=7g.80gb")
+	                       "1 profile=7g.80gb", "0.5 gpu_mem=20G",
+	                       "0.25 gpu_mem=10G", "0.999 gpu_mem=60G",
+	                       "1 gpu_mem=60G")
 	                : PICK(d, "0", "0", "1", "1", "2", "0.5", "0.3", "4");
 }
 

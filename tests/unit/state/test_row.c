@@ -105,6 +105,8 @@ enum effect_on {
 #define OTHER_ports           ALIKE, "other=1"
 #define OTHER_kube_pod        ALIKE, "1"
 #define OTHER_shared_tasks    ALIKE, "4"
+#define OTHER_gpu_memory      ROW,   "20480"
+#define OTHER_gpu_part        ALIKE, "250"
 
 static const struct {
 	enum effect_on effect;

@@ -8,6 +8,7 @@
 #include "aischedd/run/kube/object/affinity.h"
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
+#include "libcommon/parse.h"
 
 #define DEDICATED "aisched.io/dedicated"
 
@@ -205,6 +206,17 @@ static char *read_gpu_type(const json_t *labels)
 	return s && *s ? xstrdup(s) : NULL;
 }
 
+enum { GPU_MEM_MOST = 1 << 30 }; /* MiB; a larger value is none */
+
+/* Returns the MiB of each GPU, as GPU feature discovery labels the node. */
+static int64_t read_gpu_mem(const json_t *labels)
+{
+	const char *s = kube_text_at(labels, "nvidia.com/gpu.memory");
+	int64_t mib;
+
+	return s && parse_int(s, 1, GPU_MEM_MOST, &mib, NULL) == 0 ? mib : 0;
+}
+
 static bool has_our_taint(const json_t *spec)
 {
 	const json_t *taint;
@@ -242,6 +254,7 @@ void kube_node_read(const json_t *obj, const struct conf_pool *pool,
 	ret->dedicated = has_our_taint(json_object_get(obj, "spec"));
 	ret->runtime = read_runtime(status);
 	ret->gpu_type = read_gpu_type(labels);
+	ret->gpu_mem_mib = read_gpu_mem(labels);
 	ret->topology = read_topology(levels, labels);
 }
 
@@ -256,6 +269,7 @@ bool kube_node_said_same(const struct kube_node_said *a,
 	return a->down == b->down && a->cordoned == b->cordoned &&
 	       same_text(a->reason, b->reason) &&
 	       same_text(a->gpu_type, b->gpu_type) &&
+	       a->gpu_mem_mib == b->gpu_mem_mib &&
 	       same_text(a->topology, b->topology) &&
 	       same_text(a->runtime, b->runtime) &&
 	       a->dedicated == b->dedicated &&

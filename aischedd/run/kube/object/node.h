@@ -20,7 +20,8 @@ struct kube_node_said {
 	bool cordoned;
 	char *reason; /* why down or cordoned; NULL: neither */
 	struct kube_amount have;
-	char *gpu_type; /* or NULL */
+	char *gpu_type;      /* or NULL */
+	int64_t gpu_mem_mib; /* of each GPU; 0: unknown */
 	json_t *features, *taints;
 	bool dedicated; /* our taint keeps pods of others away */
 	char *runtime;  /* "containerd://2.2.1"; or NULL */

@@ -355,8 +355,34 @@ START_TEST(taints_of_each_effect_have_words_of_their_own)
 }
 END_TEST
 
+START_TEST(a_node_says_its_gpu_memory)
+{
+	static const struct conf_pool pool = { .gpu_resource = "g" };
+	static const struct strlist none;
+	static const struct {
+		const char *label;
+		int64_t mib;
+	} is[] = { { "81559", 81559 },
+		   { "much", 0 },
+		   { "0", 0 },
+		   { "99999999999", 0 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(is); i++) {
+		json_t *node = json_pack("{s:{s:{s:s}}}", "metadata", "labels",
+		                         "nvidia.com/gpu.memory", is[i].label);
+		struct kube_node_said said;
+
+		kube_node_read(node, &pool, &none, &said);
+		ck_assert_int_eq(said.gpu_mem_mib, is[i].mib);
+		kube_node_said_fini(&said);
+		json_decref(node);
+	}
+}
+END_TEST
+
 SUITE(kube_affinity)
 {
+	tcase_add_test(tc, a_node_says_its_gpu_memory);
 	tcase_add_loop_test(tc, a_pod_says_which_nodes, 0, ARRAY_SIZE(cases));
 	tcase_add_loop_test(tc, an_affinity_allows_the_same_nodes, 0,
 	                    ARRAY_SIZE(terms));
