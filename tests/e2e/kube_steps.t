@@ -141,10 +141,33 @@ agent_of()
 	echo "$agent_last"
 }
 
-for how in cancel end lose; do
+# JOB: prints the rows of the job, its script and its steps; those of steps that
+# had ended before the job did, with their state
+rows_of()
+{
+	"$top_builddir/slurm/bin/sacct" -n -P -j "$1" -o JobID,JobName,State |
+		sed -E "s/^$1//; s/^([.](batch|2)|)[|].*/\1/"
+}
+
+# JOB NAME: whether the job has the CPU seconds that the task of its first step
+# has printed, and less than as much again for all else
+counts_once()
+{
+	sed -nE '1s/^([0-9]+)m([0-9.]+)s ([0-9]+)m([0-9.]+)s$/\1 \2 \3 \4/p' \
+		"$work/$2.out" >"$2.used"
+	aiq --json -o cpu_seconds "$1" | tr -d ' \n' |
+		sed -nE 's/.*"cpu_seconds":([0-9.]+).*/\1/p' >>"$2.used"
+	awk 'NR == 1 { used = $1 * 60 + $2 + $3 * 60 + $4 }
+		NR == 2 { exit !($1 >= used && $1 < 2 * used) }
+		END { if (NR < 2) exit 1 }' "$2.used"
+}
+
+for how in cancel end first second; do
 	sub "$how" <<-END >"$how.id"
 		#!/bin/sh
 		#SBATCH -N 2 --ntasks-per-node=1
+		srun -n1 sh -c 'i=0; while [ \$i -lt 900000 ]; do i=\$((i + 1)); done; times'
+		srun true
 		srun sh -c 'echo ready; exec sleep 4001.$$' &
 		until [ -e "$work/$how.go" ]; do sleep 0.1; done
 		exit 0
@@ -162,14 +185,30 @@ for how in cancel end lose; do
 		: >"$work/$how.go"
 		state=COMPLETED
 		;;
-	lose)
-		kill -KILL "$(agent_of "$(pgrep -f "^sleep 4001[.]$$" | shuf -n 1)")"
+	first | second)
+		for pid in $(pgrep -f "^sleep 4001[.]$$"); do
+			pod=$(tr '\0' '\n' <"/proc/$pid/environ" | sed -n 's/^SLURM_NODEID=//p')
+			[ "$how$pod" = first0 ] || [ "$how$pod" = second1 ] || continue
+			kill -KILL "$(agent_of "$pid")"
+		done
 		state=FAILED
 		;;
 	esac
 	ok "$how: the job is $state" wait_for is_state "$id" "$state"
 	ok "$how: nothing is left" wait_for nothing_runs
 	is "$how: no pod runs" "$(pods_of "$id")" 0
+	# The agent of the first pod reports the steps. If it is killed, they are
+	# not known, and neither is what they have used.
+	want="
+.batch
+.0|sh|COMPLETED
+.1|true|COMPLETED
+.2"
+	[ "$how" != first ] || want="
+.batch"
+	is "$how: each step has one row" "$(rows_of "$id")" "$want"
+	[ "$how" = first ] ||
+		ok "$how: what it used counts once" counts_once "$id" "$how"
 done
 
 # The script ends at once on SIGTERM, but its tasks need longer.
