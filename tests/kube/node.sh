@@ -11,6 +11,9 @@
 # second kubelet with a containerd of its own, whose pods are in the same
 # network.
 #
+# node_drive() before node_start() gives the first node example devices, the
+# driver of which is dra-example-driver, and containerd 2.
+#
 # The node runs in namespaces of its own (node_main), so that its processes,
 # mounts, containers and network end with this shell, however it ends. Its
 # cgroups are removed by node_stop(), or else by the next node that starts. Pods
@@ -55,6 +58,19 @@ node_start()
 	done
 }
 
+# [OPTION]...: writes options of the driver, such as --num-devices 4; it reads
+# them whenever it starts
+node_drive()
+{
+	mkdir -p "$node_dir" && echo "$*" >"$node_dir/driver.options"
+}
+
+# SIGNAL: sends a signal to the driver; if it ends it is started again
+node_driver_signal()
+{
+	pkill "-$1" -f "^$kube_bin/dra-example-kubeletplugin .*$node_dir/cdi "
+}
+
 node_stop()
 {
 	part_kill node
@@ -81,29 +97,50 @@ node_place()
 
 # --- configuration ---------------------------------------------------------
 
+# NUMBER: writes the configuration of that containerd. Its version 2 has other
+# names for some parts.
+node_configure_containerd()
+{
+	node_file=2 node_runtime=io.containerd.grpc.v1.cri
+	[ ! -f "$node_dir/driver.options" ] ||
+		node_file=3 node_runtime=io.containerd.cri.v1.runtime
+	cat >"$node_dir/containerd$1.toml" <<-END
+		version = $node_file
+		root = "$node_dir/containerd$1"
+		state = "$node_dir/run$1"
+		[grpc]
+		address = "$node_dir/containerd$1.sock"
+		[plugins."io.containerd.grpc.v1.cri"]
+		# The kubelet connects to this address for exec.
+		stream_server_address = "$kube_ip"
+		stream_server_port = "$((node_port + 100 + $1))"
+	END
+	if [ $node_file = 3 ]; then
+		cat <<-END
+			[plugins."io.containerd.cri.v1.images".pinned_images]
+			sandbox = "docker.io/local/pause:1"
+			[plugins."$node_runtime"]
+			cdi_spec_dirs = ["$node_dir/cdi"]
+		END
+	else
+		echo 'sandbox_image = "docker.io/local/pause:1"'
+	fi >>"$node_dir/containerd$1.toml"
+	cat >>"$node_dir/containerd$1.toml" <<-END
+		# In some containers root may not lower oom_score_adj.
+		restrict_oom_score_adj = true
+		[plugins."$node_runtime".cni]
+		bin_dir = "/usr/lib/cni"
+		conf_dir = "$node_dir/cni"
+	END
+}
+
 # NAME NUMBER: writes the files of a node; the first has number 1. Both nodes
 # have the same address and different ports.
 node_configure()
 {
 	kube_user "kubelet$2" "/O=system:nodes/CN=system:node:$1" ||
 		return 1
-	cat >"$node_dir/containerd$2.toml" <<-END
-		version = 2
-		root = "$node_dir/containerd$2"
-		state = "$node_dir/run$2"
-		[grpc]
-		address = "$node_dir/containerd$2.sock"
-		[plugins."io.containerd.grpc.v1.cri"]
-		sandbox_image = "docker.io/local/pause:1"
-		# The kubelet connects to this address for exec.
-		stream_server_address = "$kube_ip"
-		stream_server_port = "$((node_port + 100 + $2))"
-		# In some containers root may not lower oom_score_adj.
-		restrict_oom_score_adj = true
-		[plugins."io.containerd.grpc.v1.cri".cni]
-		bin_dir = "/usr/lib/cni"
-		conf_dir = "$node_dir/cni"
-	END
+	node_configure_containerd "$2"
 	mkdir -p "$node_dir/cni"
 	cat >"$node_dir/cni/pods.conflist" <<-END
 		{"cniVersion": "0.4.0", "name": "pods", "plugins": [{

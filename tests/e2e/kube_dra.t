@@ -1,0 +1,209 @@
+#!/bin/sh
+# GPUs of a real driver: dra-example-driver lists devices, the kubelet has it
+# prepare the ResourceClaims, and containerd gives each container the devices
+# that aischedd chose.
+
+. "$top_srcdir/tests/e2e/lib.sh"
+. "$top_srcdir/tests/kube/control_plane.sh"
+. "$top_srcdir/tests/kube/node.sh"
+
+lacks=$(node_lacks)
+[ -z "$lacks" ] || skip_all "no node: $lacks"
+
+ns="jobs"
+work=$dir/seen
+driver=gpu.example.com
+
+# GPUS FREE: whether aiq shows these numbers of the node. A GPU that the driver no
+# longer lists keeps its number, but is not free.
+gpus_are()
+{
+	[ "$(aiq --nodes -h -o gpus,gpus_free | tr -s ' ')" = "$1 $2" ]
+}
+
+# JOB: prints the devices of its claims
+given()
+{
+	kube -n "$ns" get resourceclaims -l "aisched.io/job-id=$1" -o \
+		'jsonpath={range .items[*].status.allocation.devices.results[*]}{.device}{"\n"}{end}' |
+		sort | tr '\n' ' '
+}
+
+# FILE...: prints the devices whose names are in the files, which tasks wrote
+seen()
+{
+	sort "$@" | tr '\n' ' '
+}
+
+# FILE...: whether tasks have written all of these
+written()
+{
+	for file; do
+		[ -f "$file" ] || return 1
+	done
+}
+
+nothing_is_left()
+{
+	[ -z "$(kube -n "$ns" get resourceclaims,jobs,pods -o name)" ]
+}
+
+# TEXT: whether aictl status prints TEXT
+status_has()
+{
+	aictl status | grep -qF -- "$1"
+}
+
+# START_TIMEOUT: writes the configuration
+configure_for()
+{
+	configure "
+queue default { grace = \"1s\" }
+pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
+	namespace = \"$ns\"  image = \"docker.io/local/box:1\"
+	run_as_root = yes  allow_mounts = {\"$dir\"}
+	device_driver = \"$driver\"  device_class = \"$driver\" }
+scheduling { start_timeout = \"$1\" }"
+}
+
+# [WORD]...: submits a job whose tasks write the names of their devices to
+# $work/JOB.TASK, and end when $work/go exists
+sub()
+{
+	# shellcheck disable=SC2016 # the task expands it
+	aisub --parsable --cpus-per-task 0.1 --mem 16M --mount "$work" \
+		--export "work=$work" "$@" --wrap '
+			out=$work/$AISCHED_JOB_ID.$AISCHED_PROCID
+			env | sed -n "s/^GPU_DEVICE_[0-9]*=//p" >$out.new
+			mv $out.new $out
+			until [ -f $work/go ] || [ -f $out.go ]; do
+				sleep 0.2
+			done'
+}
+
+ok "a control plane starts" kube_start || bail "there is no control plane"
+node_drive --num-devices 4
+ok "with a node" node_start metal || bail "the node does not start"
+kube taint node metal aisched.io/dedicated=true:NoSchedule >/dev/null
+kube create namespace "$ns" >/dev/null
+wait_for kube --namespace "$ns" get serviceaccount default
+mkdir -m 1777 "$work"
+kube create -f - >/dev/null <<-END
+	{"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass",
+	"metadata": {"name": "$driver"}, "spec": {"selectors": [
+		{"cel": {"expression": "device.driver == '$driver'"}}]}}
+END
+configure_for 120s
+start_daemon || bail "aischedd does not start"
+ok "the node has the GPUs that the driver lists" wait_for gpus_are 4 4
+
+# --- what the tasks see -------------------------------------------------------
+
+id=$(sub --gpus-per-task 1)
+ok "a job gets a GPU" wait_for written "$work/$id.0"
+like "one" "$(given "$id")" '^gpu-[0-3] $'
+is "which is what it sees" "$(seen "$work/$id.0")" "$(given "$id")"
+none=$(sub)
+ok "a job without GPUs" wait_for written "$work/$none.0"
+is "sees none" "$(cat "$work/$none.0")" ""
+gang=$(sub -n 3 --gpus-per-task 1)
+ok "each task of a gang gets one" \
+	wait_for written "$work/$gang.0" "$work/$gang.1" "$work/$gang.2"
+is "the tasks see those of their claims" \
+	"$(seen "$work/$gang.0" "$work/$gang.1" "$work/$gang.2")" \
+	"$(given "$gang")"
+is "no GPU is given twice" "$(seen "$work/$id.0" "$work/$gang".?)" \
+	"gpu-0 gpu-1 gpu-2 gpu-3 "
+next=$(sub --gpus-per-task 2)
+is "another job waits" "$(state_of "$next")" PENDING
+aicancel "$gang"
+ok "until the gang has gone" wait_for written "$work/$next.0"
+is "it sees what it was given" "$(seen "$work/$next.0")" "$(given "$next")"
+aicancel --wait "$id" "$none" "$next"
+ok "nothing is left" wait_for nothing_is_left
+
+# --- many jobs ----------------------------------------------------------------
+
+# Submit jobs with one to three GPUs, and compare what each sees with its claim.
+jobs=
+seed=1
+for _ in $(seq 12); do
+	seed=$(((seed * 16807) % 2147483647))
+	jobs="$jobs $(sub --gpus-per-task $((1 + seed % 3)))"
+done
+
+# Compares the devices of jobs that run, and lets them end. Whether all did.
+compare_all()
+{
+	rest=
+	for job in $jobs; do
+		if ! [ -f "$work/$job.0" ]; then
+			rest="$rest $job"
+			continue
+		fi
+		[ "$(seen "$work/$job.0")" = "$(given "$job")" ] ||
+			echo "$job: $(seen "$work/$job.0"), $(given "$job")"
+		: >"$work/$job.0.go"
+	done >>"$dir/differ"
+	jobs=$rest
+	[ -z "$jobs" ]
+}
+deadline_s=300
+ok "12 jobs run" wait_for compare_all
+deadline_s=120
+is "all with the GPUs of their claims" "$(cat "$dir/differ")" ""
+ok "no claim is left" wait_for nothing_is_left
+
+# --- the driver ---------------------------------------------------------------
+
+id=$(sub --gpus-per-task 3)
+ok "a job has three GPUs" wait_for written "$work/$id.0"
+has=$(given "$id")
+ok "the driver is killed" node_driver_signal KILL
+other=$(sub --gpus-per-task 1)
+ok "it is back: another job gets the last one" \
+	wait_for written "$work/$other.0"
+is "all four are given once" "$(seen "$work/$id.0" "$work/$other.0")" \
+	"gpu-0 gpu-1 gpu-2 gpu-3 "
+is "the first job still has its own" "$(given "$id")" "$has"
+is "and runs" "$(state_of "$id")" RUNNING
+aicancel --wait "$other"
+
+# Whether the pod of the job is being deleted.
+taken_back()
+{
+	[ -n "$(kube -n "$ns" get pods -l "aisched.io/job-id=$late" -o \
+		'jsonpath={.items[*].metadata.deletionTimestamp}')" ]
+}
+
+configure_for 5s
+aictl reload >/dev/null
+ok "the driver hangs" node_driver_signal STOP
+late=$(sub --gpus-per-task 1)
+ok "a job that does not start in time is taken back" wait_for taken_back
+configure_for 120s
+aictl reload >/dev/null
+ok "the driver goes on" node_driver_signal CONT
+ok "the job starts anew" wait_for is_state "$late" RUNNING
+wait_for written "$work/$late.0"
+is "with the GPU that is left" "$(seen "$work/$id.0" "$work/$late.0")" \
+	"gpu-0 gpu-1 gpu-2 gpu-3 "
+ok "the first start is in the log" grep -q \
+	"job start_failed job=$late .*1 of 1 pods did not run within 5 s" \
+	"$dir/log"
+aicancel --wait "$late"
+
+node_drive --num-devices 2
+ok "the driver comes back with two GPUs" node_driver_signal KILL
+ok "the last one is not free, although no job has it" wait_for gpus_are 4 0
+is "the job goes on with those that it has" "$(state_of "$id")" RUNNING
+aicancel --wait "$id"
+ok "two are free when it has ended" wait_for gpus_are 4 2
+
+node_drive --num-devices 2 --gpu-allow-multiple-allocations
+ok "the driver lists GPUs that several pods may share" \
+	node_driver_signal KILL
+ok "they are not given to jobs" wait_for gpus_are 4 0
+ok "which is told" wait_for status_has "shows parts of GPUs only"
+
+done_testing
