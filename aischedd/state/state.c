@@ -59,6 +59,7 @@ void state_free(struct state *state)
 		return;
 	for (size_t i = 0; i < LIMIT_POOLS; i++)
 		free(state->pools.trouble[i]);
+	free(state->pools.kind);
 	for (struct job *job = state->records.first; job; job = next) {
 		next = job->all_next;
 		deps_forget(state, job);

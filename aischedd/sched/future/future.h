@@ -148,12 +148,12 @@ static inline void future_ask_go_on(struct future_ask *ask)
 	ask->goes_on = true;
 }
 
-/* Whether free amounts alone do not decide what fits on the node, because NUMA
- * nodes, links or parts of devices matter, too. */
 /* Returns how much of a dimension a task needs on a node. */
 int64_t future_need(const struct future *a, const struct future_ask *ask,
                     uint32_t node, enum future_dim dim);
 
+/* Whether free amounts alone do not decide what fits on the node, because NUMA
+ * nodes, links or parts of devices matter, too. */
 bool future_is_odd(const struct future *a, uint32_t node,
                    const struct future_ask *ask);
 

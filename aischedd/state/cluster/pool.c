@@ -2,12 +2,14 @@
 #include "aischedd/state/cluster/pool.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/life/lifecycle.h"
 #include "aischedd/state/pass/sweep.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
+#include "libcommon/steps.h"
 #include "libcommon/topology.h"
 
 /* --- whether a pool can satisfy --numa and --links ----------------------- */
@@ -233,6 +235,49 @@ const struct pool_sum *pool_sums(struct state *state)
 	}
 	state->pools.sum_gen = state->gen + 1;
 	return state->pools.sum;
+}
+
+static bool has_kind(const struct pool_table *pools,
+                     const struct gpu_kind *kind)
+{
+	for (size_t i = 0; i < pools->nkinds; i++) {
+		const struct gpu_kind *other = &pools->kind[i];
+
+		if (other->pool == kind->pool &&
+		    other->mem_mib == kind->mem_mib &&
+		    !strcmp(other->type ? other->type : "",
+		            kind->type ? kind->type : ""))
+			return true;
+	}
+	return false;
+}
+
+static void find_kinds(struct pool_table *pools, const struct node_table *nodes)
+{
+	pools->nkinds = 0;
+	for (size_t i = 0; i < nodes->n; i++) {
+		const struct node *node = &nodes->node[i];
+		struct gpu_kind kind = { node->pool, node_gpu_mem(node),
+			                 node->gpu_type };
+
+		steps_add(1);
+		if (node->gone || !node->ngpus || has_kind(pools, &kind))
+			continue;
+		pools->kind =
+		    GROW(pools->kind, pools->nkinds, &pools->kind_cap);
+		pools->kind[pools->nkinds++] = kind;
+	}
+}
+
+const struct gpu_kind *pool_gpu_kinds(struct state *state, size_t *ret_n)
+{
+	struct pool_table *pools = &state->pools;
+
+	if (pools->kind_gen != state->gen + 1)
+		find_kinds(pools, &state->nodes);
+	pools->kind_gen = state->gen + 1;
+	*ret_n = pools->nkinds;
+	return pools->kind;
 }
 
 int64_t state_default_mem(struct state *state, uint64_t pools)

@@ -34,10 +34,20 @@ enum node_gives {
 	GIVES_KINDS
 };
 
+/* GPUs of a size and type that are in a pool. */
+struct gpu_kind {
+	uint32_t pool;
+	int64_t mem_mib;  /* of each GPU; 0: unknown */
+	const char *type; /* the node's; NULL: none */
+};
+
 struct pool_table {
 	uint32_t gives[LIMIT_POOLS][GIVES_KINDS];
 	struct pool_sum sum[LIMIT_POOLS];
 	uint64_t sum_gen; /* 1 + state->gen for which sum[] holds; 0: none */
+	struct gpu_kind *kind;
+	size_t nkinds, kind_cap;
+	uint64_t kind_gen; /* the same for kind[] */
 	bool ready[LIMIT_POOLS];
 	/* why the runner cannot start jobs, or NULL */
 	char *trouble[LIMIT_POOLS];
@@ -81,6 +91,10 @@ void pool_count_node(struct state *state, struct node *node);
 
 /* Returns an array with the sums of each pool; borrowed until nodes change. */
 const struct pool_sum *pool_sums(struct state *state);
+
+/* Returns the *ret_n kinds of GPUs that are there; borrowed until nodes
+ * change. */
+const struct gpu_kind *pool_gpu_kinds(struct state *state, size_t *ret_n);
 
 /* Returns how many MiB for each CPU a job gets that asks for no memory and may
  * run in any of these pools. */

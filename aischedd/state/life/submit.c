@@ -86,28 +86,27 @@ struct array *submit_new_array(struct state *state, uint64_t id,
 /* Returns the thousandths of a GPU for which a job's part by memory counts: the
  * part of the smallest GPU in its pools that is large enough, since it is not
  * known yet on which node the job will run. */
-static int64_t part_for(const struct state *state, const struct spec *spec,
+static int64_t part_for(struct state *state, const struct spec *spec,
                         uint32_t queue)
 {
 	uint64_t pools = spec_pools(state, spec, queue);
 	int64_t least = 0;
+	size_t n;
+	const struct gpu_kind *kind = pool_gpu_kinds(state, &n);
 
-	for (size_t i = 0; i < state->nodes.n; i++) {
-		const struct node *node = &state->nodes.node[i];
-		int64_t mib = node_gpu_mem(node);
+	for (size_t i = 0; i < n; i++) {
+		int64_t mib = kind[i].mem_mib;
 
-		if (!node->gone && node->ngpus && pools >> node->pool & 1 &&
-		    mib >= spec->gpu_memory && (!least || mib < least) &&
+		if (pools >> kind[i].pool & 1 && mib >= spec->gpu_memory &&
+		    (!least || mib < least) &&
 		    (!spec->gpu_type ||
-		     (node->gpu_type &&
-		      !strcmp(spec->gpu_type, node->gpu_type))))
+		     (kind[i].type && !strcmp(spec->gpu_type, kind[i].type))))
 			least = mib;
 	}
 	return gpu_part(spec->gpu_memory, least);
 }
 
-char *submit_pack(const struct state *state, const struct spec *spec,
-                  uint32_t queue)
+char *submit_pack(struct state *state, const struct spec *spec, uint32_t queue)
 {
 	struct spec copy = *spec;
 

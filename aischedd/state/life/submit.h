@@ -54,8 +54,7 @@ const char *state_class(const struct state *state, const struct spec *spec,
 enum { GRACE_DEFAULT_S = 30 };
 
 /* As spec_pack(), with the gpu_part of a job in this queue. */
-char *submit_pack(const struct state *state, const struct spec *spec,
-                  uint32_t queue);
+char *submit_pack(struct state *state, const struct spec *spec, uint32_t queue);
 
 /* Add to the state a struct array for the array tasks that `spec` asks for. The
  * request must have been checked. */

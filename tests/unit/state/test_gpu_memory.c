@@ -1,4 +1,9 @@
 /* test_gpu_memory.c - parts of GPUs by memory (--gpu-memory) */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "aischedd/state/life/submit.h"
+#include "libcommon/steps.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
 
@@ -54,7 +59,31 @@ START_TEST(gpu_memory_case)
 }
 END_TEST
 
+/* The part for which a job counts is found without a look at each node. */
+START_TEST(nodes_are_looked_at_once)
+{
+	struct world w;
+	struct spec spec;
+	uint64_t before;
+
+	world_init(&w, conf);
+	for (int i = 0; i < 1000; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "small/s%d", i);
+		world_node(&w, name, 8, 8000, 1);
+	}
+	spec = world_spec(&w, "gpu-memory=20G pool=here");
+	before = steps_so_far;
+	for (int i = 0; i < 1000; i++)
+		free(submit_pack(w.state, &spec, 0));
+	ck_assert_uint_le(steps_so_far - before, 2000);
+	world_fini(&w);
+}
+END_TEST
+
 SUITE(gpu_memory)
 {
+	tcase_add_test(tc, nodes_are_looked_at_once);
 	tcase_add_loop_test(tc, gpu_memory_case, 0, ARRAY_SIZE(cases));
 }
