@@ -110,7 +110,8 @@ static uint32_t first_of(const struct place_trial *t, uint32_t c)
 static uint32_t best_on_shelf(struct place_trial *t,
                               const struct place_need *need)
 {
-	const struct place_need *here;
+	bool by_mem = snap_is_by_mem(t->p->snap, t->req);
+	const struct place_need *here = need;
 	struct place_need own;
 	uint32_t best = SNAP_NONE;
 
@@ -118,7 +119,8 @@ static uint32_t best_on_shelf(struct place_trial *t,
 		if (t->wanted & ~t->allowed->counted[c] ||
 		    !is_of_kind(t, t->allowed->class[c]))
 			continue;
-		here = need_on(t, need, first_of(t, c), &own);
+		if (by_mem)
+			here = need_on(t, need, first_of(t, c), &own);
 		for (int tree = 0; tree < NTREES; tree++) {
 			uint32_t node;
 
@@ -341,16 +343,17 @@ static int64_t most_tasks(const struct place_trial *t, int64_t max)
 {
 	const struct snap_reqs *r = &t->p->snap->req;
 	int64_t need[DIM_N] = {
-		[DIM_CPU] = r->cpus[t->req],
-		[DIM_MEM] = r->mem[t->req],
-		[DIM_TMP] = r->tmp[t->req],
-		[DIM_SLOT] = 1,
+		[DIM_CPU] = r->cpus[t->req], [DIM_MEM] = r->mem[t->req],
+		[DIM_TMP] = r->tmp[t->req],  [DIM_SLOT] = 1,
+		[DIM_GPU] = r->gpus[t->req],
 	};
+	bool by_mem = snap_is_by_mem(t->p->snap, t->req);
 	int64_t most = 0;
 
 	for (uint32_t c = t->class; max > 1 && c < t->class_end; c++) {
-		need[DIM_GPU] =
-		    snap_gpus_on(t->p->snap, t->req, first_of(t, c));
+		if (by_mem)
+			need[DIM_GPU] =
+			    snap_gpus_on(t->p->snap, t->req, first_of(t, c));
 		for (int tree = 0; tree < NTREES; tree++) {
 			int64_t here = max;
 

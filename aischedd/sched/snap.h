@@ -494,7 +494,9 @@ static inline uint32_t snap_node_nnumas(const struct snap *s, uint32_t node)
  * on nodes with other GPUs. */
 static inline bool snap_is_by_mem(const struct snap *s, uint32_t req)
 {
-	return s->req.gpu_mem[req] && s->req.gpus[req] < 1000;
+	int64_t gpus = s->req.gpus[req];
+
+	return gpus > 0 && gpus < 1000 && s->req.gpu_mem[req];
 }
 
 /* Returns the GPUs that a task gets on a node with as much GPU memory as the
