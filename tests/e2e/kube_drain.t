@@ -143,7 +143,7 @@ cat >"$dir/resume" <<-END
 	echo "\$*" >>"$dir/resumed"
 	case \$(cat "$dir/how") in
 	fails) echo "no quota left"; exit 3 ;;
-	later) exit 0 ;;
+	later) echo >"$dir/read"; exit 0 ;;
 	esac
 	for n in \$(echo "\$1" | tr -c '0-9\n' ' '); do
 		sed "s/gpu-@I/burst-\$n/g; s/@[RZ]/0/g" "$kube/node.json" |
@@ -199,6 +199,8 @@ ok "and are off" wait_for node_is burst-2 powered_down
 echo later >"$dir/how"
 template "idle_for = 1s  delay = 30m"
 ok "they are asked for again" wait_for node_is burst-2 powering_up
+# A program that has not read $dir/how yet would also add the nodes.
+wait_for test -s "$dir/read"
 kill_daemon
 : >"$dir/resumed"
 echo now >"$dir/how"
