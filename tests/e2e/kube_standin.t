@@ -140,6 +140,7 @@ aicancel "$job"
 ok "nothing is left when it is cancelled" wait_for nothing_stands_in
 job=$(nodes_job 3)
 ok "and another" wait_for stand_in 3
+# shellcheck disable=SC2119 # restart takes options
 restart
 ok "a daemon that is started again keeps the stand-ins" wait_for stand_in 3
 configure "$pool"
@@ -161,6 +162,7 @@ start_daemon
 ok "and again" wait_for stand_in 3
 stop_daemon
 # Make the deadline earlier, as the test cannot wait for it.
+# shellcheck disable=SC2086 # words are wanted
 ok "its Job has a deadline" $k patch job -o name \
 	"$($k get jobs -l aisched.io/standin -o 'jsonpath={.items[0].metadata.name}')" \
 	-p '{"spec": {"activeDeadlineSeconds": 1}}'

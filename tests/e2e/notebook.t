@@ -51,6 +51,7 @@ echo "a notebook" >"$dir/page/lab"
 PATH=$dir/bin:$PATH
 export PATH
 
+# shellcheck disable=SC2016 # sed matches these
 queue=$(tr '\n' ' ' <"$top_srcdir/README.md" |
 	sed -n 's/.*`\(queue notebooks {[^`]*}\)`.*/\1/p')
 like "the queue is shown" "$queue" "class = interactive"

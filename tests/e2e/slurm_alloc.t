@@ -207,6 +207,7 @@ scancel "$id"
 wait "$pid"
 is "and the command of its salloc -K" "$? $(cat revoked.err)" "1 salloc: Granted job allocation $id
 salloc: Job allocation $id has been revoked."
+becomes "whose job is cancelled" "$id" CANCELLED
 gate over
 salloc sh -c ": >up5; $(at_gate over); exit 5" 2>revoked.err &
 pid=$!
