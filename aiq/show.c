@@ -182,6 +182,19 @@ void show_why(const json_t *job)
 	show_score(job);
 }
 
+static void show_size(const json_t *job, const char *title, const char *key,
+                      const char *behind)
+{
+	struct buf size = { 0 };
+	int64_t n;
+
+	if (!show_int_of(job, key, &n) || n <= 0)
+		return;
+	format_mib(&size, n);
+	show_line(title, "%s%s", size.data, behind);
+	buf_free(&size);
+}
+
 void show_request(const json_t *job)
 {
 	double cpus = resource_of(job, "cpus");
@@ -217,20 +230,8 @@ void show_request(const json_t *job)
 	show_text(job, "spread over", "spread");
 	show_text(job, "near", "near");
 	show_text(job, "apart from", "apart");
-	if (show_int_of(job, "tmp_mib", &n) && n > 0) {
-		struct buf size = { 0 };
-
-		format_mib(&size, n);
-		show_line("disk", "%s on each node", size.data);
-		buf_free(&size);
-	}
-	if (show_int_of(job, "gpu_memory_mib", &n)) {
-		struct buf size = { 0 };
-
-		format_mib(&size, n);
-		show_line("GPU memory", "%s", size.data);
-		buf_free(&size);
-	}
+	show_size(job, "disk", "tmp_mib", " on each node");
+	show_size(job, "GPU memory", "gpu_memory_mib", "");
 	if (show_int_of(job, "segment", &n))
 		show_line("in segments of", "%lld", (long long)n);
 	show_text(job, "NUMA", "numa");

@@ -163,7 +163,7 @@ struct job_id_text job_id_text(const struct job *job)
 {
 	struct job_id_text id;
 
-	if (job->array && !job->tasks.n)
+	if (job->array && job->task != NO_TASK)
 		snprintf(id.text, sizeof(id.text), "%llu_%u",
 		         (unsigned long long)job->array, job->task);
 	else
@@ -326,17 +326,10 @@ void job_free(struct job *job)
 
 void job_display_id(const struct job *job, uint32_t limit, struct buf *out)
 {
-	if (!job->array) {
-		buf_i64(out, (int64_t)job->id);
+	buf_puts(out, job_id_text(job).text);
+	if (!job->array || job->task != NO_TASK)
 		return;
-	}
-	buf_i64(out, (int64_t)job->array);
-	buf_addc(out, '_');
-	if (job->task != NO_TASK) {
-		buf_i64(out, job->task);
-		return;
-	}
-	buf_addc(out, '[');
+	buf_puts(out, "_[");
 	idset_format(&job->tasks, out);
 	if (limit) {
 		buf_addc(out, '%');

@@ -201,9 +201,11 @@ void conf_print(const struct conf *conf, struct buf *out)
 		print_section(&p, "class", class->name, class,
 		              standard ? standard : initial);
 	}
+	initial = defaults(&p, conf_keys_of("pool"));
 	for (size_t i = 0; i < conf->npools; i++)
 		if (!conf->pools[i].leaving)
-			conf_print_pool(conf, &conf->pools[i], out);
+			print_section(&p, "pool", conf->pools[i].name,
+			              &conf->pools[i], initial);
 	print_nodes(&p);
 	initial = defaults(&p, conf_keys_of("scale"));
 	for (size_t i = 0; i < conf->nscales; i++)

@@ -6,8 +6,7 @@
 . "$top_srcdir/tests/kube/control_plane.sh"
 . "$top_srcdir/tests/kube/node.sh"
 
-lacks=$(node_lacks)
-[ -z "$lacks" ] || skip_all "no node: $lacks"
+node_or_skip
 
 ns="jobs"
 work=$dir/seen

@@ -7,8 +7,7 @@
 . "$top_srcdir/tests/kube/control_plane.sh"
 . "$top_srcdir/tests/kube/node.sh"
 
-lacks=$(node_lacks)
-[ -z "$lacks" ] || skip_all "no node: $lacks"
+node_or_skip
 # With sanitizers, aisched-pod needs libraries that images do not have.
 ldd "$top_builddir/pod/aisched-pod" >/dev/null 2>&1 &&
 	skip_all "aisched-pod is not static"

@@ -1,7 +1,7 @@
 # shellcheck shell=sh
 # node.sh - run a real node in the control plane of control_plane.sh, as root
 #
-#	lacks=$(node_lacks) && skip_all "no node: $lacks"
+#	node_or_skip
 #	node_start metal || bail "the node does not start"
 #	node_stop
 #
@@ -37,6 +37,13 @@ node_lacks()
 		}
 	done
 	[ ! -x /usr/lib/cni/bridge ] && echo "no containernetworking-plugins"
+}
+
+# Skips the whole test if a node cannot run on this machine.
+node_or_skip()
+{
+	node_missing=$(node_lacks)
+	[ -z "$node_missing" ] || skip_all "no node: $node_missing"
 }
 
 # NAME [NAME]: starts one or two nodes and returns when they are ready

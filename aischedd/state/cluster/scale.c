@@ -603,13 +603,25 @@ static void use(struct state *state, struct node *node)
 	text_set(&scale->trouble, NULL);
 }
 
+/* Note since when the idle node has been idle. Returns whether that is long;
+ * if not, lowers *wake to the time at which it will be. */
+static bool is_idle_long(struct node *node, int64_t idle_for, int64_t now,
+                         int64_t *wake)
+{
+	if (node->idle_since == NO_TIME || node->idle_since > now)
+		node->idle_since = now;
+	if (now - node->idle_since >= idle_for)
+		return true;
+	lower(wake, node->idle_since + idle_for);
+	return false;
+}
+
 /* Give back a node that has been idle for long enough. If no job has used the
  * node since it was added, but some jobs wait, count this as a failed try to
  * add nodes: the nodes of this template may be smaller than expected. */
 static void look_at_idle(struct state *state, struct node *node, uint8_t busy,
                          bool any_waits, int64_t now, int64_t *wake)
 {
-	int64_t idle_for = conf_of(state, node)->idle_for;
 	struct buf why = { 0 };
 
 	if (busy == USED)
@@ -618,11 +630,9 @@ static void look_at_idle(struct state *state, struct node *node, uint8_t busy,
 		node->idle_since = NO_TIME;
 		return;
 	}
-	if (node->idle_since == NO_TIME || node->idle_since > now)
-		node->idle_since = now;
-	if (now - node->idle_since < idle_for) {
-		lower(wake, node->idle_since + idle_for);
-	} else if (node->unused && any_waits) {
+	if (!is_idle_long(node, conf_of(state, node)->idle_for, now, wake))
+		return;
+	if (node->unused && any_waits) {
 		buf_printf(&why, "no job could use %s", node->name);
 		fail(state, node, why.data, now);
 		buf_free(&why);
@@ -646,12 +656,8 @@ static void look_at_member(struct state *state, struct node *node, uint8_t busy,
 		node->idle_since = NO_TIME;
 		return;
 	}
-	if (node->idle_since == NO_TIME || node->idle_since > now)
-		node->idle_since = now;
-	if (now - node->idle_since < idle_for) {
-		lower(wake, node->idle_since + idle_for);
+	if (!is_idle_long(node, idle_for, now, wake))
 		return;
-	}
 	node->unused = false;
 	if (!any_waits)
 		return;

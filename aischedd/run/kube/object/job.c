@@ -56,16 +56,7 @@ static json_t *resources_of(const struct kube_home *home,
 	int64_t cpus = job->req->cpus_milli;
 	char text[32];
 
-	snprintf(text, sizeof(text), "%" PRId64 "m", cpus);
-	json_object_set_new(list, "cpu", json_string(text));
-	snprintf(text, sizeof(text), "%" PRId64 "Mi", job->req->mem_mib);
-	json_object_set_new(list, "memory", json_string(text));
-	if (job->req->tmp_mib) {
-		snprintf(text, sizeof(text), "%" PRId64 "Mi",
-		         job->req->tmp_mib);
-		json_object_set_new(list, "ephemeral-storage",
-		                    json_string(text));
-	}
+	kube_object_amounts(list, cpus, job->req->mem_mib, job->req->tmp_mib);
 	limits = json_copy(list);
 	/* Without a request, a LimitRange could request more than planned. */
 	if (!job->req->tmp_mib)

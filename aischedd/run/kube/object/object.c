@@ -31,6 +31,24 @@ void kube_object_number(json_t *obj, const char *key, uint64_t n)
 	json_object_set_new(obj, key, json_string(text));
 }
 
+static void put_amount(json_t *list, const char *key, int64_t n,
+                       const char *unit)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRId64 "%s", n, unit);
+	json_object_set_new(list, key, json_string(text));
+}
+
+void kube_object_amounts(json_t *list, int64_t cpu_milli, int64_t mem_mib,
+                         int64_t tmp_mib)
+{
+	put_amount(list, "cpu", cpu_milli, "m");
+	put_amount(list, "memory", mem_mib, "Mi");
+	if (tmp_mib)
+		put_amount(list, "ephemeral-storage", tmp_mib, "Mi");
+}
+
 json_t *kube_object_labels(const struct kube_home *home,
                            const struct run_job *job)
 {

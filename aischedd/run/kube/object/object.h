@@ -85,6 +85,11 @@ json_t *kube_object_notes(const struct kube_home *home,
                           const struct run_job *job);
 void kube_object_number(json_t *obj, const char *key, uint64_t n);
 
+/* Set the CPUs, the memory and, unless it is 0, the disk of a pod's requests or
+ * limits. */
+void kube_object_amounts(json_t *list, int64_t cpu_milli, int64_t mem_mib,
+                         int64_t tmp_mib);
+
 /* Returns an object of this apiVersion and kind with the job's name, labels and
  * annotations. */
 json_t *kube_object_new(const struct kube_home *home, const struct run_job *job,

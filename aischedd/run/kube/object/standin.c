@@ -91,18 +91,9 @@ static json_t *resources(const struct conf_pool *pool,
                          const struct run_standin *what)
 {
 	json_t *list = json_object();
-	char text[32];
 
-	snprintf(text, sizeof(text), "%" PRId64 "m",
-	         kube_cpus_less(pool, what->cpu_milli));
-	json_object_set_new(list, "cpu", json_string(text));
-	snprintf(text, sizeof(text), "%" PRId64 "Mi", what->mem_mib);
-	json_object_set_new(list, "memory", json_string(text));
-	if (what->tmp_mib) {
-		snprintf(text, sizeof(text), "%" PRId64 "Mi", what->tmp_mib);
-		json_object_set_new(list, "ephemeral-storage",
-		                    json_string(text));
-	}
+	kube_object_amounts(list, kube_cpus_less(pool, what->cpu_milli),
+	                    what->mem_mib, what->tmp_mib);
 	if (what->conf->gpus)
 		kube_object_number(list, pool->gpu_resource,
 		                   (uint64_t)what->conf->gpus);
