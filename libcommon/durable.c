@@ -2,6 +2,7 @@
 #include "libcommon/durable.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +54,21 @@ int durable_touch(const char *path, unsigned nfolders, struct err *err)
 	return sync_folders(path, nfolders, err);
 }
 
-int durable_write(const char *path, const char *text, size_t len,
-                  unsigned nfolders, struct err *err)
+static bool has_content(const char *path, const char *text, size_t len)
+{
+	char *is = xmalloc(len + 1);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, is, len + 1);
+	bool same = n >= 0 && (size_t)n == len && !memcmp(is, text, len);
+
+	if (fd >= 0)
+		close(fd);
+	free(is);
+	return same;
+}
+
+static int replace(const char *path, const char *text, size_t len,
+                   unsigned nfolders, struct err *err)
 {
 	char *part = xasprintf("%s~", path);
 	int fd = open(part, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
@@ -78,4 +92,12 @@ int durable_write(const char *path, const char *text, size_t len,
 		(void)unlink(part);
 	free(part);
 	return rc;
+}
+
+int durable_write(const char *path, const char *text, size_t len,
+                  unsigned nfolders, struct err *err)
+{
+	return has_content(path, text, len)
+	           ? 0
+	           : replace(path, text, len, nfolders, err);
 }

@@ -15,8 +15,9 @@
  */
 int durable_touch(const char *path, unsigned nfolders, struct err *err);
 
-/* Replace the content of a file, whole or not at all, likewise. `PATH~` may be
- * left if the machine crashes meanwhile. */
+/* Replace the content of a file, whole or not at all, likewise; does nothing if
+ * the content is the same. `PATH~` may be left if the machine crashes
+ * meanwhile. */
 int durable_write(const char *path, const char *text, size_t len,
                   unsigned nfolders, struct err *err);
 

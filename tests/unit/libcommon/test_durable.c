@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -56,7 +57,30 @@ START_TEST(file_and_folders_are_synced)
 }
 END_TEST
 
+START_TEST(a_file_is_written_only_if_its_content_differs)
+{
+	static const char *const texts[] = { "one", "two", "two!", "two", "" };
+	char top[] = "/tmp/durable.XXXXXX", file[64];
+	struct err err;
+
+	ck_assert_ptr_nonnull(mkdtemp(top));
+	snprintf(file, sizeof(file), "%s/file", top);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		for (int again = 0; again < 2; again++) {
+			size_t len = strlen(texts[i]);
+
+			nsynced = 0;
+			ck_assert_int_eq(
+			    durable_write(file, texts[i], len, 0, &err), 0);
+			ck_assert_int_eq(nsynced, again ? 0 : 2);
+		}
+	unlink(file);
+	rmdir(top);
+}
+END_TEST
+
 SUITE(durable)
 {
 	tcase_add_test(tc, file_and_folders_are_synced);
+	tcase_add_test(tc, a_file_is_written_only_if_its_content_differs);
 }
