@@ -204,6 +204,12 @@ static void close_queue(struct state *state, void *arg)
 	state_queue_set_open(state, 0, false, 1);
 }
 
+/* End the snapshot of a pass that was made meanwhile. */
+static void end_snapshot(struct state *state, void *arg)
+{
+	state_end_snapshot(state, arg);
+}
+
 static void open_queue(struct state *state, void *arg)
 {
 	(void)arg;
@@ -263,14 +269,16 @@ static void bench_event(struct state *state, const char *name,
 	do {
 		longest = most(longest, now_s() - at);
 		at = now_s();
-		if (state_is_sweeping(state))
+		if (state_next_tick(state) == 0)
 			state_tick(state, 1);
 		/* The daemon allocates memory in each turn. Without this, the
-		 * allocator sorts all freed rows when it is next used. */
+		 * allocator sorts all freed rows when it is next used; each
+		 * call sorts at most 10,000. */
+		free(xmalloc(4096));
 		free(xmalloc(4096));
 		now = now_s();
 		longest = most(longest, now - at);
-	} while (state_is_sweeping(state));
+	} while (state_next_tick(state) == 0);
 	printf("event what=%s longest_ms=%.1f all_ms=%.0f\n", name,
 	       longest * 1e3, (now - began) * 1e3);
 }
@@ -282,6 +290,8 @@ static void bench_events(uint32_t jobs)
 	struct conf *other = conf_parse(cluster, "bench", &warnings, NULL);
 	struct conf *last = conf_parse(renumbered, "bench", &warnings, NULL);
 	struct state *state = state_new(conf, no_past, NULL);
+	struct arena *arena = arena_new();
+	struct build *taken;
 
 	add_nodes(state);
 	add_jobs(state, jobs, jobs, NULL);
@@ -289,6 +299,12 @@ static void bench_events(uint32_t jobs)
 	printf("events jobs=%u\n", jobs);
 	bench_event(state, "close", close_queue, NULL);
 	bench_event(state, "open", open_queue, NULL);
+	taken = state_take_snapshot(state, 1, arena);
+	bench_event(state, "close_in_pass", close_queue, NULL);
+	snapshot_finish(taken);
+	bench_event(state, "end_pass", end_snapshot, taken);
+	arena_free(arena);
+	bench_event(state, "open_again", open_queue, NULL);
 	bench_event(state, "clock", set_clock, NULL);
 	bench_event(state, "volume", see_volumes, NULL);
 	bench_event(state, "numa", see_pool, NULL);

@@ -124,7 +124,7 @@ int64_t state_next_tick(const struct state *state)
 	int64_t at = state->alarms.n ? state->alarms.heap[0].at : NO_TIME;
 
 	if (!deps_are_told(state) || state_is_sweeping(state) ||
-	    state->crons.recheck)
+	    rows_are_left(&state->rows) || state->crons.recheck)
 		return 0; /* a time in the past: the timer fires at once */
 	if (at == NO_TIME ||
 	    (state->last_plan.wake != NO_TIME && state->last_plan.wake < at))
@@ -208,6 +208,7 @@ void state_tick(struct state *state, int64_t now)
 	uint64_t until = steps_so_far + STEPS_SLICE;
 
 	sweep_tick(state);
+	rows_free_some(&state->rows);
 	deps_refill(state);
 	deps_go_on(state, now);
 	cron_recheck_slice(state, now);

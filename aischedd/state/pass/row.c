@@ -17,6 +17,9 @@
 #include "libcommon/steps.h"
 #include "libcommon/topology.h"
 
+/* The most steps of a call of rows_free_some(). A step frees a row. */
+enum { STEPS_FREE = STEPS_SLICE / 16 };
+
 enum reason state_ineligible(const struct state *state, const struct job *job)
 {
 	if (job->hold)
@@ -196,29 +199,58 @@ const struct placed_key *placed_key(const struct state *state, struct job *job)
 	return job->runs->key;
 }
 
-/* Free the rows and keys that no snapshot reads any longer. */
-static void drop_all(struct row_index *rows)
+/* Free the block, or have it freed when no snapshot can read it any longer. */
+static void drop(struct row_index *rows, struct dropped *block)
 {
-	for (struct row *row = rows->dropped, *next; row; row = next) {
-		next = row->chain;
-		free(row);
+	struct drop_list *list = &rows->dropped;
+
+	if (!rows->pins) {
+		free(block);
+		return;
 	}
-	for (struct placed_key *key = rows->dropped_keys, *next; key;
-	     key = next) {
-		next = key->next;
-		free(key);
+	block->next = list->first;
+	list->first = block;
+	if (!block->next)
+		list->last = block;
+}
+
+/* Move all blocks of a list to the front of another one. */
+static void move_list(struct drop_list *to, struct drop_list *from)
+{
+	if (!from->first)
+		return;
+	from->last->next = to->first;
+	if (!to->first)
+		to->last = from->last;
+	to->first = from->first;
+	*from = (struct drop_list){ 0 };
+}
+
+bool rows_are_left(const struct row_index *rows)
+{
+	return rows->unread.first;
+}
+
+static void free_some(struct drop_list *list, uint64_t n)
+{
+	struct dropped *block;
+
+	while ((block = list->first) && n-- > 0) {
+		list->first = block->next;
+		free(block);
+		steps_add(1);
 	}
-	rows->dropped = NULL;
-	rows->dropped_keys = NULL;
+}
+
+void rows_free_some(struct row_index *rows)
+{
+	free_some(&rows->unread, STEPS_FREE);
 }
 
 void placed_key_forget(struct state *state, struct job *job)
 {
 	if (job->runs->key) {
-		job->runs->key->next = state->rows.dropped_keys;
-		state->rows.dropped_keys = job->runs->key;
-		if (!state->rows.pins)
-			drop_all(&state->rows);
+		drop(&state->rows, &job->runs->key->dropped);
 		job_runs(job)->key = NULL;
 	}
 	placed_changed(state, job);
@@ -282,8 +314,10 @@ void rows_pin(struct row_index *rows)
 
 void rows_unpin(struct row_index *rows)
 {
-	if (--rows->pins == 0)
-		drop_all(rows);
+	if (--rows->pins > 0)
+		return;
+	move_list(&rows->unread, &rows->dropped);
+	rows_free_some(rows);
 }
 
 static void row_free(struct state *state, struct row *row)
@@ -301,10 +335,7 @@ static void row_free(struct state *state, struct row *row)
 		map_del(&state->rows.by_hash, hash);
 	}
 	unindex_row(&state->rows, row);
-	row->chain = state->rows.dropped;
-	state->rows.dropped = row;
-	if (!state->rows.pins)
-		drop_all(&state->rows);
+	drop(&state->rows, &row->dropped);
 }
 
 static void note_waiting(struct state *state, const struct job *job)
@@ -585,7 +616,8 @@ void rows_free(struct row_index *rows)
 
 	while ((entry = roster_next(&rows->all, &at)))
 		free(entry->row);
-	drop_all(rows);
+	move_list(&rows->unread, &rows->dropped);
+	free_some(&rows->unread, UINT64_MAX);
 	roster_free(&rows->all);
 	roster_free(&rows->waiting);
 	roster_free(&rows->limits);

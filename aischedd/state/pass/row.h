@@ -20,8 +20,20 @@
 struct array;
 struct state;
 
+/* A block of memory that is to be freed; the first member of such blocks. */
+struct dropped {
+	struct dropped *next;
+};
+
+struct drop_list {
+	struct dropped *first, *last;
+};
+
 struct row {
-	struct row *chain; /* next row with the same hash of its key */
+	union {
+		struct row *chain; /* next row with the same hash of its key */
+		struct dropped dropped;
+	};
 	uint64_t req_hash; /* row_req_hash() of the key */
 	uint64_t number;   /* 1 for the first row ever made, then 2, ... */
 	/* its jobs in order of ids; hint: the job inserted last */
@@ -91,9 +103,9 @@ struct row_index {
 	size_t nfree_slots, slot_cap;
 	/* number of snapshots that still read keys: rows_pin() */
 	uint32_t pins;
-	/* empty rows and forgotten keys, to be freed when pins is 0 */
-	struct row *dropped;
-	struct placed_key *dropped_keys;
+	/* empty rows and forgotten keys, which snapshots may still read; and
+	 * those that no snapshot reads, which are freed in slices */
+	struct drop_list dropped, unread;
 	/* indexes of rows in the last snapshot taken for a plan */
 	struct planned_rows taken;
 	/* One for each queue; valid as long as `made` and the number of rows
@@ -142,7 +154,7 @@ enum {
 /* The key of a job that holds nodes. It is kept with the job, because each
  * snapshot needs it. */
 struct placed_key {
-	struct placed_key *next; /* in row_index.dropped_keys */
+	struct dropped dropped;
 	uint64_t req_hash;
 	_Alignas(struct row_key) char text[];
 };
@@ -171,6 +183,10 @@ const struct verdict *row_verdict(const struct state *state,
  * another thread reads them to finish a snapshot. */
 void rows_pin(struct row_index *rows);
 void rows_unpin(struct row_index *rows);
+/* Free some of the rows and keys that no snapshot reads. The first call is
+ * rows_unpin()'s; if rows_are_left(), call it again in the next turn. */
+void rows_free_some(struct row_index *rows);
+bool rows_are_left(const struct row_index *rows);
 
 /* Returns why the job is kept out of plans (held, waits for a dependency ...),
  * or WHY_None. */

@@ -6,6 +6,7 @@
 #include "aischedd/state/life/alarm.h"
 #include "aischedd/state/life/update.h"
 #include "aischedd/state/pass/apply.h"
+#include "aischedd/state/pass/row.h"
 #include "aischedd/state/pass/snapshot.h"
 #include "aischedd/state/pass/sweep.h"
 #include "aischedd/state/pass/why.h"
@@ -159,6 +160,36 @@ START_TEST(a_plan_from_before_is_not_applied)
 	ck_assert(state_wants_plan(w.state));
 	world_run(&w);
 	ck_assert_ptr_null(w.state->records.placed);
+	world_fini(&w);
+}
+END_TEST
+
+/* While a snapshot is read, all its rows are dropped, but none may be freed. */
+START_TEST(rows_that_a_snapshot_read_are_freed_in_slices)
+{
+	struct arena *arena = arena_new();
+	struct build *taken;
+	uint64_t before;
+	struct world w;
+	int n = 0;
+
+	with_many(&w, NULL);
+	taken = state_take_snapshot(w.state, w.now, arena);
+	set_open(&w, false);
+	finish(&w);
+	snapshot_finish(taken);
+	before = steps_so_far;
+	state_end_snapshot(w.state, taken);
+	ck_assert_uint_lt(steps_so_far - before, MANY);
+	for (; rows_are_left(&w.state->rows); n++) {
+		before = steps_so_far;
+		ck_assert_int_eq(state_next_tick(w.state), 0);
+		state_tick(w.state, w.now);
+		ck_assert_uint_lt(steps_so_far - before, MANY);
+	}
+	ck_assert_int_ge(n, 1);
+	ck_assert_int_ne(state_next_tick(w.state), 0);
+	arena_free(arena);
 	world_fini(&w);
 }
 END_TEST
@@ -329,6 +360,7 @@ SUITE(sweep)
 	    tc, a_queue_is_opened_again_before_all_know_that_it_is_closed);
 	tcase_add_test(tc, a_queue_without_waiting_jobs_needs_no_sweep);
 	tcase_add_test(tc, a_plan_from_before_is_not_applied);
+	tcase_add_test(tc, rows_that_a_snapshot_read_are_freed_in_slices);
 	tcase_add_test(tc, jobs_that_end_meanwhile_are_skipped);
 	tcase_add_test(tc, a_configuration_is_replaced_in_slices);
 	tcase_add_test(tc, queues_are_renumbered_before_the_sweep);
