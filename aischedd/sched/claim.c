@@ -149,6 +149,21 @@ static void count_mover(struct pass *p, const struct claim_holder *h, int sign)
 	work_delay(p->place->work, d.queue, d.user, d.amount, true, -sign);
 }
 
+/* Whether a run that grows may have tasks on the node: if it demands a number
+ * of nodes, it must have the node, or fewer nodes. */
+static bool may_have(struct pass *p, uint32_t run, uint32_t node)
+{
+	uint32_t nodes = p->snap->req.nodes[p->snap->run.req[run]], have;
+	bool own;
+
+	if (!nodes)
+		return true;
+	have = pass_own(p, run, true);
+	own = p->place->own[node] > 0;
+	pass_own(p, run, false);
+	return own || have < nodes;
+}
+
 /* Whether limits allow the holder its tasks once all evicted jobs have ended;
  * with `now`, also while they still run. */
 static bool is_admitted(struct pass *p, const struct claim_holder *h, bool now)
@@ -160,7 +175,9 @@ static bool is_admitted(struct pass *p, const struct claim_holder *h, bool now)
 		return true;
 	if (h->row == SNAP_NONE) {
 		d = admit_demand_more(p->snap, h->run, 1);
-		if (order_tasks(p->order, h->run) >= p->snap->req.tasks[h->req])
+		if (order_tasks(p->order, h->run) >=
+		        p->snap->req.tasks[h->req] ||
+		    !may_have(p, h->run, h->node[0]))
 			return false;
 	} else {
 		d = admit_demand_start(p->snap, h->row, h->n);

@@ -113,7 +113,7 @@ bool domain_may_grow(const struct snap *s, uint32_t run, uint32_t node)
 	uint32_t req = s->run.req[run], first = s->run.task_first[run];
 	uint8_t need = s->req.need[req];
 
-	if (first == s->run.task_first[run + 1] || s->req.nodes[req])
+	if (first == s->run.task_first[run + 1])
 		return false;
 	first = s->task[first].node;
 	return s->node.pool[node] == s->node.pool[first] &&

@@ -215,7 +215,7 @@ static void decide(struct evictor *e, const struct evict_mark *before)
 	evict_search_close(e, 1);
 	admit_hold(e->w, &e->c->demand);
 	if (e->c->run != SNAP_NONE)
-		promise_grew(p->promises, e->c->run, 1);
+		promise_grew(p->promises, e->c->run, e->c->tasks);
 	else
 		promise_took(p->promises, e->c->row, &e->c->demand,
 		             place_row_end(e->s, e->c->row));

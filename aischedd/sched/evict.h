@@ -16,6 +16,7 @@
 struct claimant {
 	uint32_t row, run; /* one of them is SNAP_NONE */
 	uint32_t req, tasks;
+	uint32_t nodes; /* it needs exactly this many; 0: any number */
 	uint64_t job;
 	int64_t standing; /* in its queue, see order_service.h */
 	struct demand demand;

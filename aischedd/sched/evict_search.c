@@ -190,7 +190,8 @@ static bool try_task(struct evictor *e, uint32_t run)
 	bool found;
 
 	pass_own(e->p, run, true);
-	found = place_try_grow(e->p->place, run, NULL);
+	found = place_try_grow(e->p->place, run,
+	                       (struct place_growth){ .tasks = 1 }, NULL);
 	pass_own(e->p, run, false);
 	return found;
 }
@@ -377,7 +378,7 @@ static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
 	size_t steps_then = SIZE_MAX;
 
 	e->todo = e->segment ? e->segment : e->c->tasks;
-	e->nodes_left = e->s->req.nodes[e->c->req];
+	e->nodes_left = e->c->nodes;
 	if (e->segment && e->nodes_left)
 		e->nodes_left = e->segment / snap_segment_part(e->s, e->c->req);
 	e->offers.n = 0;

@@ -246,16 +246,16 @@ void order_promised(struct row_order *o, uint32_t queue)
 	next_of_row(o, queue);
 }
 
-void order_grown(struct row_order *o, uint32_t queue)
+void order_grown(struct row_order *o, uint32_t queue, uint32_t tasks)
 {
 	struct order_heap *h = &o->growers[queue];
 	struct grower it = grower(o, h->at[0]);
 
 	if (it.elastic)
-		it.elastic->ntasks++;
+		it.elastic->ntasks += tasks;
 	else
-		o->grown[h->at[0]]++;
-	if (it.tasks + 1 < o->snap->req.tasks[it.req])
+		o->grown[h->at[0]] += tasks;
+	if (it.tasks + tasks < o->snap->req.tasks[it.req])
 		sink_grower(o, h, 0, h->at[0]);
 	else
 		drop_grower(o, h);

@@ -120,9 +120,9 @@ void order_claimed(struct row_order *o, uint32_t queue);
 /* Go on to the next claim; after both calls, other jobs of the row still have
  * their turn. order_promised(): the job of the present claim was promised a
  * start. order_grown(): the run of the present claim, or the job in
- * turn.elastic, was given a task. */
+ * turn.elastic, was given tasks. */
 void order_promised(struct row_order *o, uint32_t queue);
-void order_grown(struct row_order *o, uint32_t queue);
+void order_grown(struct row_order *o, uint32_t queue, uint32_t tasks);
 /* Go on to the next claim, and give the row or run of the present claim no
  * further turn, because nothing more of it can start. */
 void order_drop(struct row_order *o, uint32_t queue);

@@ -245,24 +245,60 @@ static void add_task(struct pass *p, uint32_t run, const struct snap_task *task)
 	p->more[run] = (uint32_t)p->more_node.n;
 }
 
-void pass_own(struct pass *p, uint32_t run, bool own)
+uint32_t pass_own(struct pass *p, uint32_t run, bool own)
 {
 	const struct snap *s = p->snap;
 	const struct more *more = p->more_node.p;
+	uint32_t nodes = 0;
 
 	for (uint32_t t = s->run.task_first[run];
 	     t < s->run.task_first[run + 1]; t++) {
+		nodes += !p->place->own[s->task[t].node];
 		if (own)
 			place_own(p->place, &s->task[t], true);
 		else
 			place_disown(p->place, s->task[t].node);
 	}
 	for (uint32_t i = p->more[run]; i; i = more[i - 1].next) {
+		nodes += !p->place->own[more[i - 1].task.node];
 		if (own)
 			place_own(p->place, &more[i - 1].task, true);
 		else
 			place_disown(p->place, more[i - 1].task.node);
 	}
+	return nodes;
+}
+
+static bool has_node_down(const struct snap *s, uint32_t run)
+{
+	for (uint32_t t = s->run.task_first[run];
+	     t < s->run.task_first[run + 1]; t++) {
+		if (s->node.state[s->task[t].node] == NODE_DOWN)
+			return true;
+	}
+	return false;
+}
+
+struct place_growth pass_growth(struct pass *p, uint32_t run)
+{
+	const struct snap_reqs *r = &p->snap->req;
+	uint32_t req = p->snap->run.req[run], nodes = r->nodes[req], have;
+	uint32_t missing = r->tasks[req] - order_tasks(p->order, run);
+	struct place_growth ret = { .tasks = 1 };
+
+	if (!nodes)
+		return ret;
+	/* The other tasks there may be lost, too: wait until that is known. */
+	if (has_node_down(p->snap, run))
+		return (struct place_growth){ 0 };
+	have = pass_own(p, run, true);
+	pass_own(p, run, false);
+	ret.opens = have < nodes;
+	if (ret.opens && r->min_tasks[req] == r->tasks[req])
+		ret.tasks = (missing + nodes - have - 1) / (nodes - have);
+	if (r->tasks_per_node[req] && ret.tasks > r->tasks_per_node[req])
+		ret.tasks = r->tasks_per_node[req];
+	return ret;
 }
 
 void pass_grow(struct pass *p, uint32_t run)

@@ -109,8 +109,11 @@ void pass_lay_out(struct pass *p);
 
 /* Count the tasks of a run, and those that it gets by this plan, as tasks of
  * the job being placed (place->own) or, if `own` is false, stop counting
- * them. */
-void pass_own(struct pass *p, uint32_t run, bool own);
+ * them. Returns on how many nodes they are, if `own` is true. */
+uint32_t pass_own(struct pass *p, uint32_t run, bool own);
+/* Returns what a run gets next that has fewer tasks than it asks for: one task,
+ * or all that are to be together on a node in place of a lost one; or none. */
+struct place_growth pass_growth(struct pass *p, uint32_t run);
 
 /* pass_claim() adds a claim of the row's next job, or (row SNAP_NONE) of a run;
  * pass_claim_node() adds a node to it, one for each task. */

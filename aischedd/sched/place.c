@@ -234,10 +234,10 @@ bool place_keeps_promises(const struct place *p, uint32_t req, uint32_t node,
 /* Whether more tasks may go to a node that already has `own` tasks of the job.
  * If the request demands an exact number of nodes, all tasks of a node are
  * placed at once, so none is added later; but a job that grows uses only nodes
- * that it already has. */
+ * that it already has, or one in place of a node that it has lost. */
 static bool may_add_node(const struct place *p, uint32_t req, uint32_t own)
 {
-	return !p->snap->req.nodes[req] || p->grows == (own > 0);
+	return !p->snap->req.nodes[req] || (p->grows && !p->opens) == (own > 0);
 }
 
 static bool is_capped(const struct place *p)
@@ -471,10 +471,10 @@ bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
 	return false;
 }
 
-/* Place one more task of a job close to its `node`: try one domain around this
+/* Place more tasks of a job close to its `node`: try one domain around this
  * node after the other, from the preferred level up to the needed one. */
 static bool grow_near(struct place *p, uint32_t req, uint32_t node,
-                      struct place_lack *ret_lack)
+                      uint32_t tasks, struct place_lack *ret_lack)
 {
 	const struct snap *s = p->snap;
 	uint8_t need = s->req.need[req], like = s->req.like[req];
@@ -484,32 +484,42 @@ static bool grow_near(struct place *p, uint32_t req, uint32_t node,
 	for (int level = from; from != LEVEL_NONE && level >= to; level--) {
 		p->within = domain_of(s, node, (uint8_t)level);
 		if (p->within != SNAP_NONE &&
-		    place_try(p, req, 1, IN_OPEN, ret_lack))
+		    place_try(p, req, tasks, IN_OPEN, ret_lack))
 			return true;
 	}
 	p->within = SNAP_NONE;
-	return need == LEVEL_NONE && place_try(p, req, 1, IN_OPEN, ret_lack);
+	return need == LEVEL_NONE &&
+	       place_try(p, req, tasks, IN_OPEN, ret_lack);
 }
 
-bool place_try_more(struct place *p, uint32_t req, uint32_t node,
-                    struct place_lack *ret_lack)
+static bool try_more(struct place *p, uint32_t req, uint32_t node,
+                     struct place_growth more, struct place_lack *ret_lack)
 {
 	bool found;
 
 	p->pool = p->snap->node.pool[node];
 	p->grows = true;
-	found = grow_near(p, req, node, ret_lack);
-	p->grows = false;
+	p->opens = more.opens;
+	found = grow_near(p, req, node, more.tasks, ret_lack);
+	p->grows = p->opens = false;
 	p->pool = p->within = SNAP_NONE;
 	return found;
 }
 
-bool place_try_grow(struct place *p, uint32_t run, struct place_lack *ret_lack)
+bool place_try_more(struct place *p, uint32_t req, uint32_t node,
+                    struct place_lack *ret_lack)
+{
+	return try_more(p, req, node, (struct place_growth){ .tasks = 1 },
+	                ret_lack);
+}
+
+bool place_try_grow(struct place *p, uint32_t run, struct place_growth more,
+                    struct place_lack *ret_lack)
 {
 	const struct snap *s = p->snap;
 
-	return place_try_more(p, s->run.req[run],
-	                      s->task[s->run.task_first[run]].node, ret_lack);
+	return try_more(p, s->run.req[run],
+	                s->task[s->run.task_first[run]].node, more, ret_lack);
 }
 
 bool place_try_beside(struct place *p, uint32_t req, uint32_t node)

@@ -44,6 +44,7 @@ struct place {
 	uint64_t looks; /* nodes that were looked at in this pass */
 	bool grows;     /* the claim is for more tasks of a job that already has
 	                   tasks */
+	bool opens;     /* with grows: all these tasks on one node more */
 	/* No node may have more than `cap` tasks of the job `capped`; cap 0:
 	 * any number. */
 	uint64_t capped;
@@ -174,10 +175,18 @@ int64_t place_room(const struct place *p, uint32_t req, uint32_t node,
                    int64_t max);
 bool place_fits(const struct place *p, uint32_t req, uint32_t node, int64_t n);
 
-/* Try to place one more task. place_try_grow() does so for a running job, whose
- * tasks are in place->own; place_try_more() for a job that starts in this pass
- * and has its first task on `node`. */
-bool place_try_grow(struct place *p, uint32_t run, struct place_lack *ret_lack);
+/* The tasks that a running job gets next. opens: all of them on one node more,
+ * in place of a node that a job with a number of nodes has lost. */
+struct place_growth {
+	uint32_t tasks;
+	bool opens;
+};
+
+/* Try to place more tasks. place_try_grow() does so for a running job, whose
+ * tasks are in place->own; place_try_more() places one, for a job that starts
+ * in this pass and has its first task on `node`. */
+bool place_try_grow(struct place *p, uint32_t run, struct place_growth more,
+                    struct place_lack *ret_lack);
 bool place_try_more(struct place *p, uint32_t req, uint32_t node,
                     struct place_lack *ret_lack);
 /* Try to place one more task of an exclusive job on a node that the job already

@@ -425,10 +425,10 @@ static int64_t count_wanted(const struct place_trial *t)
 }
 
 /* Returns how many nodes the trial must use exactly, or 0 if it may use any
- * number. A job that grows uses only nodes that it already has. */
+ * number. A job that grows uses only nodes that it already has, or one more. */
 static uint32_t nodes_wanted(const struct place_trial *t)
 {
-	return t->p->grows ? 0 : t->nodes;
+	return t->p->grows ? t->p->opens : t->nodes;
 }
 
 static int64_t at_least_one(int64_t n)

@@ -38,7 +38,8 @@ static int64_t count_looks(const struct pass *p)
 	return (int64_t)(p->place->looks + evict_looks(p)) / LOOKS_A_CLAIM;
 }
 
-static enum serve_answer ask(struct pass *p, struct turn turn)
+static enum serve_answer ask(struct pass *p, struct turn turn,
+                             uint32_t *ret_tasks)
 {
 	bool counts = turn.row == SNAP_NONE ||
 	              (!p->verdict[turn.row].kept &&
@@ -49,7 +50,7 @@ static enum serve_answer ask(struct pass *p, struct turn turn)
 	pass_disown(p, turn.elastic);
 	answer = turn.row != SNAP_NONE ? serve_row(p, turn.row)
 	         : turn.elastic        ? serve_elastic(p, turn.elastic)
-	                               : serve_grower(p, turn.run);
+	                               : serve_grower(p, turn.run, ret_tasks);
 
 	if (counts)
 		p->spent += 1 + count_looks(p) - before;
@@ -67,12 +68,13 @@ static void serve(struct pass *p, uint32_t queue)
 {
 	struct turn turn = order_first(p->order, queue);
 	bool grows = turn.row == SNAP_NONE;
-	enum serve_answer answer = ask(p, turn);
+	uint32_t tasks = 1;
+	enum serve_answer answer = ask(p, turn, &tasks);
 
 	if (answer == WAITS)
 		order_drop(p->order, queue);
 	else if (grows)
-		order_grown(p->order, queue);
+		order_grown(p->order, queue, tasks);
 	else if (answer == STARTS)
 		order_started(p->order, queue);
 	else if (answer == CLAIMS)

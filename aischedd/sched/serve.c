@@ -229,6 +229,7 @@ static bool evicts(struct pass *p, uint32_t row, bool scattered)
 		.run = SNAP_NONE,
 		.req = req,
 		.tasks = s->req.min_tasks[req],
+		.nodes = s->req.nodes[req],
 		.job = s->member[p->order->next[row]].job,
 		.standing = order_standing_of_row(s, row),
 		.demand = admit_demand_start(s, row, s->req.min_tasks[req]),
@@ -479,12 +480,13 @@ enum serve_answer serve_row(struct pass *p, uint32_t row)
 	                                               : serve_request(p, row);
 }
 
-static bool try_grow(struct pass *p, uint32_t run, struct place_lack *ret_lack)
+static bool try_grow(struct pass *p, uint32_t run, struct place_growth more,
+                     struct place_lack *ret_lack)
 {
 	bool found;
 
 	pass_own(p, run, true);
-	found = place_try_grow(p->place, run, ret_lack);
+	found = place_try_grow(p->place, run, more, ret_lack);
 	pass_own(p, run, false);
 	return found;
 }
@@ -505,24 +507,29 @@ enum serve_answer serve_elastic(struct pass *p, struct order_elastic *e)
 	return STARTS;
 }
 
-enum serve_answer serve_grower(struct pass *p, uint32_t run)
+enum serve_answer serve_grower(struct pass *p, uint32_t run,
+                               uint32_t *ret_tasks)
 {
 	const struct snap *s = p->snap;
+	struct place_growth more = pass_growth(p, run);
 	struct claimant c = {
 		.row = SNAP_NONE,
 		.run = run,
 		.req = s->run.req[run],
-		.tasks = 1,
+		.tasks = more.tasks,
+		.nodes = more.opens,
 		.job = s->run.job[run],
 		.standing = order_standing_of_run(s, run),
-		.demand = admit_demand_more(s, run, 1),
+		.demand = admit_demand_more(s, run, more.tasks),
 	};
 	struct place_lack lack = { 0 };
 	struct verdict v;
 	enum reason why = admit_then(p->place->work, &c.demand, &v);
 
+	*ret_tasks = more.tasks;
 	/* A job that loses tasks in this pass gets no new ones. */
-	if (evict_has(p, run) || (why != WHY_None && why != WHY_QueueLimit) ||
+	if (!more.tasks || evict_has(p, run) ||
+	    (why != WHY_None && why != WHY_QueueLimit) ||
 	    (why == WHY_None &&
 	     admit_now(p->place->work, &c.demand, &v) != WHY_None) ||
 	    admit_due_check(p, &c.demand, &v) != WHY_None ||
@@ -530,9 +537,12 @@ enum serve_answer serve_grower(struct pass *p, uint32_t run)
 	                           future_runs_end(s, run), &v))
 		return WAITS;
 	place_for_run(p->place, run);
-	if (why == WHY_None && try_grow(p, run, &lack)) {
+	if (why == WHY_None && try_grow(p, run, more, &lack)) {
 		pass_grow(p, run);
 		return STARTS;
 	}
+	/* No job is evicted for more tasks on nodes that the job has. */
+	if (s->req.nodes[c.req] && !more.opens)
+		return WAITS;
 	return evict_for(p, &c, lack.scattered || lack.why) ? CLAIMS : WAITS;
 }

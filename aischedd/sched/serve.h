@@ -24,7 +24,8 @@ enum serve_answer serve_row(struct pass *p, uint32_t row);
 /* Answer the claim for one more task. serve_grower(): the claim of a running
  * job. serve_elastic(): the claim of a job that starts in this pass; no job is
  * evicted for it. */
-enum serve_answer serve_grower(struct pass *p, uint32_t run);
+enum serve_answer serve_grower(struct pass *p, uint32_t run,
+                               uint32_t *ret_tasks);
 enum serve_answer serve_elastic(struct pass *p, struct order_elastic *e);
 
 #endif

@@ -197,8 +197,10 @@ struct spec_loss spec_loss(const struct spec *spec)
 	 * node fails. */
 	if (spec->launch_script == 1 || req.tasks < 2)
 		return (struct spec_loss){ 0, 0 };
-	/* Tasks are not added to a job that asks for a number of nodes. */
-	if (spec_task_failure(spec) == FAILURE_REPLACES && !req.nodes)
+	/* A node in place of a lost one may be none of those that the
+	 * constraint counts. */
+	if (spec_task_failure(spec) == FAILURE_REPLACES &&
+	    !(req.nodes && spec_counts_nodes(spec)))
 		return (struct spec_loss){ 1, req.min_tasks };
 	if (req.min_tasks < req.tasks)
 		return (struct spec_loss){ req.min_tasks, 0 };

@@ -159,6 +159,46 @@ end_task "$id" 1 100ms 0
 ok "the job has ended when both tasks have" wait_for is_state "$id" COMPLETED
 ok "then others run" wait_for is_state "$later" RUNNING
 
+# --- a job that asks for a number of nodes loses one of them -------------------
+
+aicancel "$later"
+ok "all GPUs are free" wait_for is_state "$later" CANCELLED
+id=$(aisub --parsable -N 2 -n 4 --gpus-per-task 4 --on-task-failure=replace \
+	--wrap 'train')
+ok "a gang on two nodes runs" wait_for is_state "$id" RUNNING
+lost=$(runs "$id" 3 | cut -d ' ' -f 2)
+
+# Prints the ranks on the node.
+ranks_on()
+{
+	for rank in 0 1 2 3; do
+		[ "$(runs "$id" "$rank" | cut -d ' ' -f 2)" != "$1" ] ||
+			echo "$rank"
+	done | xargs
+}
+
+# NODE: whether the daemon can use the node
+is_there()
+{
+	aiq --nodes --no-header -o name,state | grep -q "^$1 *IDLE"
+}
+
+ranks=$(ranks_on "$lost")
+kube delete node "$lost" >/dev/null
+ok "a node is lost with two tasks" wait_for tasks_run "$id" 2
+kube_nodes 1 small 4 pool=gpu
+ok "a node comes that has room for one" wait_for is_there small-0
+kube_nodes 1 large 8 pool=gpu
+are_on_it()
+{
+	[ "$(ranks_on large-0)" = "$ranks" ]
+}
+ok "and one for both: there they run, with their ranks" wait_for are_on_it
+is "this is no restart" \
+	"$(aiq --no-header -o state,restarts,attempt "$id" | xargs)" \
+	"RUNNING 0 1"
+aicancel "$id"
+
 # --- the kubelet evicts a pod -------------------------------------------------
 
 was=$(runs "$elastic" 1)

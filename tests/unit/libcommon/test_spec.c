@@ -490,7 +490,10 @@ static const struct {
 	{ ",\"tasks\":4,\"min_tasks\":2,\"on_task_failure\":\"replace\"", 1,
 	  2 },
 	{ ",\"on_task_failure\":\"replace\"", 0, 0 },
-	{ ",\"nodes\":4,\"on_task_failure\":\"replace\"", 0, 0 },
+	{ ",\"nodes\":4,\"on_task_failure\":\"replace\"", 1, 4 },
+	{ ",\"nodes\":4,\"constraint\":\"[a*1&b*3]\","
+	  "\"on_task_failure\":\"replace\"",
+	  0, 0 },
 	{ ",\"tasks\":4,\"launch_script\":1,\"on_task_failure\":\"replace\"", 0,
 	  0 },
 };

@@ -191,10 +191,15 @@ static void add_runs(struct dice *d, struct buf *t, uint32_t nnodes)
 		struct buf shape = { 0 };
 
 		add_shape(d, &shape);
-		/* tasks=3 alone: the job has lost a task with its node */
-		buf_puts(&shape, PICK(d, "", "", " tasks=4 min_tasks=1",
-		                      " tasks=3 min_tasks=2",
-		                      suspended ? "" : " tasks=3"));
+		/* not elastic: the job has lost tasks with a node */
+		buf_puts(
+		    &shape,
+		    PICK(d, "", "", " tasks=4 min_tasks=1",
+		         " tasks=3 min_tasks=2", " tasks=6 min_tasks=2 nodes=3",
+		         suspended ? "" : " tasks=3",
+		         suspended ? "" : " tasks=4 nodes=3",
+		         suspended ? "" : " tasks=5 nodes=2",
+		         suspended ? "" : " tasks=6 nodes=3 tasks_per_node=2"));
 		buf_printf(t, "run %u%s%s%s%s%s%s priority=%s start=%s",
 		           (unsigned)i + 1, shape.data,
 		           suspended ? " suspended" : "",
