@@ -132,6 +132,11 @@ void room_free(struct room *room)
 	free(room);
 }
 
+static uint64_t parts_of(const struct room_node *node, uint32_t gpu)
+{
+	return node_gpu_parts(node->node, gpu);
+}
+
 /* Take a part of a GPU, from the GPU that has the least left among those that
  * have enough. */
 static bool take_part(struct room_node *node, uint16_t milli, uint64_t *ret)
@@ -140,6 +145,7 @@ static bool take_part(struct room_node *node, uint16_t milli, uint64_t *ret)
 
 	for (uint32_t i = 0; i < node->ngpus; i++)
 		if (node->gpu[i] >= milli && !node->slices[i] &&
+		    !parts_of(node, i) &&
 		    (best == node->ngpus || node->gpu[i] < node->gpu[best]))
 			best = i;
 	if (best == node->ngpus)
@@ -153,7 +159,7 @@ static bool take_whole(struct room_node *node, int64_t n, uint64_t *ret)
 {
 	*ret = 0;
 	for (uint32_t i = 0; i < node->ngpus && n > 0; i++) {
-		if (node->gpu[i] < 1000)
+		if (node->gpu[i] < 1000 || parts_of(node, i))
 			continue;
 		node->gpu[i] = 0;
 		*ret |= (uint64_t)1 << i;
@@ -208,11 +214,25 @@ static bool take_given(struct room_node *node, uint16_t milli, uint64_t gpus)
 	for (uint64_t left = gpus; left; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctzll(left);
 
-		if (i >= node->ngpus || node->gpu[i] < milli || node->slices[i])
+		if (i >= node->ngpus || node->gpu[i] < milli ||
+		    node->slices[i] || parts_of(node, i))
 			return false;
 		node->gpu[i] = (uint16_t)(node->gpu[i] - milli);
 	}
 	return true;
+}
+
+/* Returns where a partition may start on a GPU, free or not. */
+static uint8_t starts_on(const struct room_node *node, uint32_t gpu,
+                         uint8_t profile)
+{
+	uint64_t parts = parts_of(node, gpu);
+
+	if (parts)
+		return mig_parts_starts(parts, profile);
+	return mig_has(node_mig(node->node), profile)
+	           ? mig_profile[profile].starts
+	           : 0;
 }
 
 /* Take units of a GPU for a partition. Fails if the GPU is also used without
@@ -224,7 +244,8 @@ static bool take_units(struct room_node *node, uint32_t gpu, uint8_t profile,
 	int64_t used = __builtin_popcount(node->slices[gpu]);
 
 	if (node->gpu[gpu] != 1000 - 1000 * used / all ||
-	    node->slices[gpu] & units)
+	    node->slices[gpu] & units ||
+	    !(starts_on(node, gpu, profile) & units & -units))
 		return false;
 	node->slices[gpu] |= units;
 	node->gpu[gpu] = (uint16_t)(node->gpu[gpu] - mig_milli(profile));
@@ -235,14 +256,13 @@ static bool take_units(struct room_node *node, uint32_t gpu, uint8_t profile,
 static bool take_partition(struct room_node *node, uint8_t profile,
                            struct snap_task *ret)
 {
-	if (!mig_has(node_mig(node->node), profile))
-		return false;
 	if (ret->gpus)
 		return (uint32_t)__builtin_ctzll(ret->gpus) < node->ngpus &&
 		       take_units(node, (uint32_t)__builtin_ctzll(ret->gpus),
 		                  profile, ret->units);
 	for (uint32_t i = 0; i < node->ngpus; i++) {
-		uint8_t starts = mig_free_starts(profile, node->slices[i]);
+		uint8_t starts = mig_free_starts(profile, node->slices[i]) &
+		                 starts_on(node, i, profile);
 
 		ret->gpus = (uint64_t)1 << i;
 		ret->units =

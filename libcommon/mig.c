@@ -2,9 +2,12 @@
  */
 #include "libcommon/mig.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "libcommon/buf.h"
+#include "libcommon/err.h"
+#include "libcommon/parse.h"
 
 #define ON(model) (1 << MIG_##model)
 
@@ -12,6 +15,9 @@
  * X(name, units, starts, units of its models, models), as the vendor's driver
  * lists them. The profile 1g.10gb of a100-40 is left out: it takes two units of
  * that model, but a profile of the same name takes one unit of other models.
+ * Profiles of no model are those of other GPUs, and those with media engines
+ * (+me), of which a GPU has only one: they are known by name only, and are
+ * never made as needed.
  */
 #define PROFILES(X)                                         \
 	X("1g.5gb", 1, 0x7f, 8, ON(A100_40))                \
@@ -33,7 +39,29 @@
 	X("7g.141gb", 8, 0x01, 8, ON(H200_141))             \
 	X("1g.6gb", 1, 0x0f, 4, ON(A30))                    \
 	X("2g.12gb", 2, 0x05, 4, ON(A30))                   \
-	X("4g.24gb", 4, 0x01, 4, ON(A30))
+	X("4g.24gb", 4, 0x01, 4, ON(A30))                   \
+	X("1g.5gb+me", 1, 0x7f, 8, 0)                       \
+	X("1g.10gb+me", 1, 0x7f, 8, 0)                      \
+	X("1g.18gb+me", 1, 0x7f, 8, 0)                      \
+	X("1g.6gb+me", 1, 0x0f, 4, 0)                       \
+	X("2g.12gb+me", 2, 0x05, 4, 0)                      \
+	X("1g.12gb", 1, 0x7f, 8, 0)                         \
+	X("1g.12gb+me", 1, 0x7f, 8, 0)                      \
+	X("1g.24gb", 2, 0x55, 8, 0)                         \
+	X("2g.24gb", 2, 0x15, 8, 0)                         \
+	X("3g.47gb", 4, 0x11, 8, 0)                         \
+	X("3g.48gb", 4, 0x11, 8, 0)                         \
+	X("4g.47gb", 4, 0x01, 8, 0)                         \
+	X("4g.48gb", 4, 0x01, 8, 0)                         \
+	X("7g.94gb", 8, 0x01, 8, 0)                         \
+	X("7g.96gb", 8, 0x01, 8, 0)                         \
+	X("1g.23gb", 1, 0x7f, 8, 0)                         \
+	X("1g.23gb+me", 1, 0x7f, 8, 0)                      \
+	X("1g.45gb", 2, 0x55, 8, 0)                         \
+	X("2g.45gb", 2, 0x15, 8, 0)                         \
+	X("3g.90gb", 4, 0x11, 8, 0)                         \
+	X("4g.90gb", 4, 0x01, 8, 0)                         \
+	X("7g.180gb", 8, 0x01, 8, 0)
 
 const struct mig_profile mig_profile[] = { { "none", 0, 0, 1, 0 },
 #define X(name, units, starts, all, models) \
@@ -127,6 +155,151 @@ uint8_t mig_free_starts(uint8_t profile, uint8_t used)
 			ret |= (uint8_t)(1u << start);
 	}
 	return ret;
+}
+
+/* --- partitions that are there for good --------------------------------- */
+
+uint8_t mig_parts_starts(uint64_t parts, uint8_t profile)
+{
+	uint8_t ret = 0;
+
+	for (uint32_t i = 0; i < MIG_UNITS; i++)
+		ret |= (uint8_t)((mig_parts_at(parts, i) == profile) << i);
+	return ret;
+}
+
+static uint8_t units_of(uint64_t parts, bool only_held)
+{
+	uint8_t ret = 0;
+
+	for (uint32_t i = 0; i < MIG_UNITS; i++) {
+		if (!only_held || parts >> 8 * i & MIG_HELD)
+			ret |= mig_mask(mig_parts_at(parts, i), i);
+	}
+	return ret;
+}
+
+uint8_t mig_parts_held(uint64_t parts)
+{
+	return units_of(parts, true);
+}
+
+static uint8_t first_of(uint64_t parts)
+{
+	uint32_t unit = parts ? (uint32_t)__builtin_ctzll(parts) / 8 : 0;
+
+	return mig_parts_at(parts, unit);
+}
+
+uint8_t mig_parts_all(uint64_t parts)
+{
+	return parts ? mig_profile[first_of(parts)].all : 0;
+}
+
+int64_t mig_parts_free(uint64_t parts)
+{
+	int64_t all = mig_parts_all(parts);
+	int64_t held = __builtin_popcount(mig_parts_held(parts));
+
+	return all ? 1000 - 1000 * held / all : 1000;
+}
+
+bool mig_parts_add(uint64_t *parts, uint8_t profile, uint32_t start)
+{
+	const struct mig_profile *it = &mig_profile[profile];
+	uint8_t starts = mig_free_starts(profile, units_of(*parts, false));
+
+	for (uint32_t i = 0; *parts && i < MIG_UNITS; i++) {
+		const struct mig_profile *at =
+		    &mig_profile[mig_parts_at(*parts, i)];
+
+		if (at->units &&
+		    (at->all != it->all ||
+		     (at->models && it->models && !(at->models & it->models))))
+			return false;
+	}
+	if (start == MIG_UNITS && starts)
+		start = (uint32_t)__builtin_ctz(starts);
+	if (start >= MIG_UNITS || !(starts >> start & 1))
+		return false;
+	*parts |= (uint64_t)profile << 8 * start;
+	return true;
+}
+
+/* Read "PROFILE[@START][*N][!]", and add these partitions. */
+static int add_item(const char *text, uint64_t *ret, struct err *err)
+{
+	char item[64], *held, *times, *at;
+	int64_t n = 1, start = MIG_UNITS;
+	uint64_t had = *ret;
+	uint8_t profile;
+
+	snprintf(item, sizeof(item), "%s", text);
+	if ((held = strchr(item, '!')) != NULL && !held[1])
+		*held = 0;
+	if ((times = strchr(item, '*')) != NULL)
+		*times++ = 0;
+	if ((at = strchr(item, '@')) != NULL)
+		*at++ = 0;
+	profile = mig_find(item);
+	if (!profile)
+		return err_set(err, EINVAL, "there is no MIG profile '%s'",
+		               item);
+	if ((times && parse_int(times, 1, MIG_UNITS, &n, NULL) < 0) ||
+	    (at && parse_int(at, 0, MIG_UNITS - 1, &start, NULL) < 0))
+		return err_set(err, EINVAL,
+		               "bad partition '%s': use PROFILE@START or "
+		               "PROFILE*N, like 3g.40gb@4 or 1g.10gb*7",
+		               text);
+	for (; n > 0; n--) {
+		if (!mig_parts_add(ret, profile, (uint32_t)start))
+			return err_set(err, EINVAL,
+			               "partition '%s' has no place on its GPU",
+			               text);
+		start = at ? start + mig_profile[profile].units : MIG_UNITS;
+	}
+	for (uint32_t i = 0; held && i < MIG_UNITS; i++) {
+		if (mig_parts_at(*ret, i) && !mig_parts_at(had, i))
+			*ret |= (uint64_t)MIG_HELD << 8 * i;
+	}
+	return 0;
+}
+
+int mig_parts_parse(const char *text, char between, uint64_t *ret,
+                    struct err *err)
+{
+	uint64_t parts = 0;
+
+	for (const char *at = text;; at++) {
+		const char *end = strchr(at, between);
+		int len = (int)(end ? end - at : (long)strlen(at));
+		char item[64];
+
+		snprintf(item, sizeof(item), "%.*s", len, at);
+		if (add_item(item, &parts, err) < 0)
+			return -1;
+		if (!end)
+			break;
+		at = end;
+	}
+	*ret = parts;
+	return 0;
+}
+
+void mig_parts_put(uint64_t parts, char between, struct buf *out)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < MIG_UNITS; i++) {
+		if (!mig_parts_at(parts, i))
+			continue;
+		if (any)
+			buf_addc(out, between);
+		buf_printf(out, "%s@%u%s",
+		           mig_profile[mig_parts_at(parts, i)].name,
+		           (unsigned)i, parts >> 8 * i & MIG_HELD ? "!" : "");
+		any = true;
+	}
 }
 
 void mig_put_profiles(struct buf *out, unsigned models)

@@ -7,6 +7,10 @@
  * has. Each profile may start only at certain units, so whether another
  * partition fits depends on where the present ones are, not only on how many
  * units are free.
+ *
+ * A GPU may have partitions for good. All of them are one number: its byte i is
+ * the profile of the partition that starts at unit i, or 0. MIG_HELD is added
+ * to the profile if others than jobs use that partition.
  */
 #ifndef LIBCOMMON_MIG_H
 #define LIBCOMMON_MIG_H
@@ -33,12 +37,15 @@ enum mig_model {
 
 enum { MIG_UNITS = 8 }; /* most units of a GPU of any model */
 
+enum { MIG_HELD = 0x80 };
+
 struct mig_profile {
 	const char *name;
 	uint8_t units;  /* units that a partition occupies */
 	uint8_t starts; /* bit i: a partition may start at unit i */
 	uint8_t all;    /* units of a whole GPU of its models */
-	uint8_t models; /* bit i: enum mig_model i has it */
+	uint8_t models; /* bit i: enum mig_model i has it; 0: it is not made
+	                   as needed, but may be there for good */
 };
 
 /* Entry 0 is "none"; the profiles of all models follow. */
@@ -87,6 +94,39 @@ uint8_t mig_free_starts(uint8_t profile, uint8_t used);
  * models has; bit i: enum mig_model i. */
 struct buf;
 void mig_put_profiles(struct buf *out, unsigned models);
+void mig_parts_put(uint64_t parts, char between, struct buf *out);
+
+/* --- partitions that are there for good --------------------------------- */
+
+/* Returns the profile of the partition that starts at this unit, or 0. */
+static inline uint8_t mig_parts_at(uint64_t parts, uint32_t unit)
+{
+	return (uint8_t)(parts >> 8 * unit) & (MIG_HELD - 1);
+}
+
+/* Returns the units at which a partition of this profile starts, as bits. */
+uint8_t mig_parts_starts(uint64_t parts, uint8_t profile);
+
+/* Returns the units of the partitions that others than jobs use, as bits. */
+uint8_t mig_parts_held(uint64_t parts);
+
+/* Returns the units of the whole GPU; 0 if it has no partitions for good. */
+uint8_t mig_parts_all(uint64_t parts);
+
+/* Returns the thousandths of the GPU that are not held. */
+int64_t mig_parts_free(uint64_t parts);
+
+/* Add a partition at this unit or, if start is MIG_UNITS, at the lowest unit
+ * where it fits. Returns false if it fits nowhere: it overlaps another one,
+ * cannot start there, or is of no model that the others are of. */
+bool mig_parts_add(uint64_t *parts, uint8_t profile, uint32_t start);
+
+/* Read "3g.40gb@0,1g.10gb@4*3", where `between` is the comma: partitions and
+ * the units at which they start, else the lowest that are left; *3: three of
+ * them; a final '!': held. Fails with EINVAL. */
+struct err;
+int mig_parts_parse(const char *text, char between, uint64_t *ret,
+                    struct err *err);
 
 /* Parts of a GPU by memory (--gpu-memory), without partitions. */
 enum { GPU_PART_MOST = 999 }; /* a part is never a whole GPU */

@@ -45,6 +45,13 @@ struct node_info {
 	const char *gpu_type;
 	int64_t gpu_mem_mib;                /* of each GPU; 0: unknown */
 	const uint8_t *gpu_numa, *gpu_link; /* [ngpus] */
+	/* [ngpus] the partitions that each GPU has for good (libcommon/mig.h);
+	 * NULL: no GPU has any. Several GPUs of the node may stand for parts
+	 * of the same one, if the runner does not know where partitions are. */
+	const uint64_t *gpu_parts;
+	/* [mig_nprofiles()] how many partitions of each profile are in use,
+	 * but not by our jobs; NULL: none */
+	const uint32_t *used_parts;
 	/*
 	 * gpus_named: tasks get exactly those GPUs that the plan chose for
 	 * them, even if their CPUs are not bound. Only if gpus_named is set,

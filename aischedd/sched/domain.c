@@ -145,14 +145,14 @@ struct spread *spread_new(const struct snap *snap, struct match *match,
 	return sp;
 }
 
-/* Returns how many GPUs of the request's type the node has. */
+/* Returns how many GPUs of the node the request may use. */
 static int64_t typed_gpus(const struct snap *s, uint32_t req, uint32_t node)
 {
 	int64_t n = 0;
 
 	for (uint32_t i = s->node.gpu_first[node];
 	     i < s->node.gpu_first[node + 1]; i++)
-		n += fit_devices_is_type(s, req, i);
+		n += fit_devices_may(s, req, node, i);
 	return n;
 }
 

@@ -50,12 +50,12 @@ static int64_t fit_gpus(const struct work *w, uint32_t req, uint32_t node,
 	if (gpus > 1000 && gpus % 1000)
 		return 0;
 	if (gpus >= 1000 && s->req.gpu_type[req] == SNAP_NONE &&
-	    at->numas == ALL_NUMAS && at->gpus == ALL_GPUS)
+	    !s->gpu.parts && at->numas == ALL_NUMAS && at->gpus == ALL_GPUS)
 		return fit_amount(w->whole[node], gpus / 1000, max);
 	for (uint32_t i = 0; i < snap_node_ngpus(s, node); i++) {
 		uint32_t d = first + i;
 
-		if (!fit_devices_is_type(s, req, d) ||
+		if (!fit_devices_may(s, req, node, d) ||
 		    !(at->numas >> s->gpu.numa[d] & 1) || !(at->gpus >> i & 1))
 			continue;
 		whole += w->device[d] == 1000;
@@ -208,7 +208,7 @@ static struct totals totals_of(const struct work *w, uint32_t req,
 	for (uint32_t d = s->node.gpu_first[node];
 	     d < s->node.gpu_first[node + 1]; d++)
 		t.gpu[s->gpu.numa[d]] +=
-		    fit_devices_is_type(s, req, d) ? 1000 : 0;
+		    fit_devices_may(s, req, node, d) ? 1000 : 0;
 	for (uint32_t c = s->node.cpu_first[node];
 	     c < s->node.cpu_first[node + 1]; c++)
 		t.cpu[s->cpu.numa[c]] += 1000;
@@ -269,7 +269,7 @@ static int64_t gpus_free(const struct work *w, uint32_t req, uint32_t node,
 	for (uint32_t d = s->node.gpu_first[node];
 	     d < s->node.gpu_first[node + 1]; d++) {
 		if (numas >> s->gpu.numa[d] & 1 &&
-		    fit_devices_is_type(s, req, d))
+		    fit_devices_may(s, req, node, d))
 			sum += w->device[d];
 	}
 	return sum;

@@ -17,6 +17,17 @@ static uint32_t count(uint64_t set)
 	return (uint32_t)__builtin_popcountll(set);
 }
 
+bool fit_devices_has_part(const struct snap *s, uint32_t req, uint32_t node,
+                          uint32_t device)
+{
+	uint64_t parts = s->gpu.parts[device];
+	uint8_t profile = s->req.profile[req];
+
+	if (parts)
+		return profile && mig_parts_starts(parts, profile);
+	return !profile || mig_has(s->node.mig[node], profile);
+}
+
 void fit_devices_look_up(const struct work *w, uint32_t node)
 {
 	const struct snap *s = w->snap;
@@ -46,8 +57,8 @@ uint64_t fit_devices_all(const struct work *w, uint32_t req, uint32_t node)
 	uint64_t all = 0;
 
 	for (uint32_t i = 0; i < snap_node_ngpus(s, node); i++)
-		all |= (uint64_t)fit_devices_is_type(
-			   s, req, s->node.gpu_first[node] + i)
+		all |= (uint64_t)fit_devices_may(s, req, node,
+		                                 s->node.gpu_first[node] + i)
 		       << i;
 	return all;
 }
@@ -62,7 +73,7 @@ uint64_t fit_devices_whole(const struct work *w, uint32_t req, uint32_t node,
 	for (uint32_t i = 0; i < snap_node_ngpus(s, node); i++) {
 		if (w->device[first + i] == 1000 && at->gpus >> i & 1 &&
 		    at->numas >> s->gpu.numa[first + i] & 1 &&
-		    fit_devices_is_type(s, req, first + i))
+		    fit_devices_may(s, req, node, first + i))
 			ret |= (uint64_t)1 << i;
 	}
 	return ret;
@@ -309,7 +320,7 @@ static uint64_t pick_shared(const struct work *w, uint32_t req, uint32_t node,
 		if (have < part || have > least || have == 1000 ||
 		    (w->slices && w->slices[first + i]) ||
 		    !(at->numas >> s->gpu.numa[first + i] & 1) ||
-		    !fit_devices_is_type(s, req, first + i))
+		    !fit_devices_may(s, req, node, first + i))
 			continue;
 		for (uint32_t k = first; k < s->node.gpu_first[node + 1]; k++)
 			others += s->gpu.link[k] == s->gpu.link[first + i]

@@ -21,12 +21,18 @@ struct fit_where {
 #define ALL_NUMAS UINT32_MAX
 #define ALL_GPUS  UINT64_MAX
 
-/* Whether the device is of the type that the request names, if any. */
-static inline bool fit_devices_is_type(const struct snap *s, uint32_t req,
-                                       uint32_t device)
+/* Whether the request may use the device, free or not: it is of the type that
+ * the request names, if any, and has partitions only if the request asks for
+ * one of them. */
+bool fit_devices_has_part(const struct snap *s, uint32_t req, uint32_t node,
+                          uint32_t device);
+
+static inline bool fit_devices_may(const struct snap *s, uint32_t req,
+                                   uint32_t node, uint32_t device)
 {
-	return s->req.gpu_type[req] == SNAP_NONE ||
-	       s->gpu.type[device] == s->req.gpu_type[req];
+	return (s->req.gpu_type[req] == SNAP_NONE ||
+	        s->gpu.type[device] == s->req.gpu_type[req]) &&
+	       (!s->gpu.parts || fit_devices_has_part(s, req, node, device));
 }
 
 /* Set work.nnumas and work.nlinks of the node: one more than the highest number
@@ -48,11 +54,11 @@ static inline uint32_t fit_devices_nlinks(const struct work *w, uint32_t node)
 	return w->nlinks[node];
 }
 
-/* Returns the node's GPUs of the request's type, free or not, as bits. */
+/* Returns the node's GPUs that the request may use, free or not, as bits. */
 uint64_t fit_devices_all(const struct work *w, uint32_t req, uint32_t node);
 
-/* Returns the GPUs of the request's type in this part of the node that are
- * wholly free, as bits. */
+/* Returns the GPUs in this part of the node that the request may use and that
+ * are wholly free, as bits. */
 uint64_t fit_devices_whole(const struct work *w, uint32_t req, uint32_t node,
                            const struct fit_where *at);
 

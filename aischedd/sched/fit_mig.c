@@ -9,7 +9,7 @@ bool fit_mig_any(const struct snap *s)
 		if (s->node.mig[i])
 			return true;
 	}
-	return false;
+	return s->gpu.parts != NULL;
 }
 
 static int64_t count(uint8_t set)
@@ -42,9 +42,24 @@ uint16_t (*fit_mig_blocked(struct arena *arena))[256]
 	return ret;
 }
 
+/* Returns the partitions that a GPU has for good, or 0. */
+static uint64_t parts_of(const struct work *w, int64_t device)
+{
+	return w->snap->gpu.parts ? w->snap->gpu.parts[device] : 0;
+}
+
+/* Returns the slices of a GPU; 0 if it cannot have partitions. */
+static int64_t units_of(const struct work *w, uint32_t node, int64_t device)
+{
+	uint64_t parts = parts_of(w, device);
+
+	return parts ? mig_parts_all(parts)
+	             : mig_units(w->snap->node.mig[node]);
+}
+
 bool fit_mig_is_sound(const struct work *w, uint32_t node, int64_t device)
 {
-	int64_t all = mig_units(w->snap->node.mig[node]);
+	int64_t all = units_of(w, node, device);
 	int64_t slices = w->slices[device];
 	uint8_t used = fit_mig_used(slices);
 
@@ -58,7 +73,7 @@ bool fit_mig_is_sound(const struct work *w, uint32_t node, int64_t device)
 static bool is_parted(const struct work *w, uint32_t node, uint32_t device,
                       uint8_t *ret_used)
 {
-	int64_t all = mig_units(w->snap->node.mig[node]);
+	int64_t all = units_of(w, node, device);
 
 	if (!all)
 		return false;
@@ -66,11 +81,25 @@ static bool is_parted(const struct work *w, uint32_t node, uint32_t device,
 	return w->device[device] == 1000 - 1000 * count(*ret_used) / all;
 }
 
-/* Returns the slices of a device that are not in use. */
+/* Returns the slices that are not in use. */
 static uint8_t loose(const struct work *w, uint32_t node, uint8_t used)
 {
 	return (uint8_t)(((1u << mig_units(w->snap->node.mig[node])) - 1) &
 	                 ~used);
+}
+
+/* Returns the slices at which a partition could start, as bits. */
+static uint8_t starts_on(const struct work *w, uint32_t req, uint32_t node,
+                         uint32_t device, uint8_t used)
+{
+	uint8_t profile = w->snap->req.profile[req];
+	uint64_t parts = parts_of(w, device);
+
+	if (parts)
+		return mig_parts_starts(parts, profile) & ~used;
+	return mig_has(w->snap->node.mig[node], profile)
+	           ? mig_free_starts(profile, used)
+	           : 0;
 }
 
 int64_t fit_mig_count(const struct work *w, uint32_t req, uint32_t node,
@@ -80,9 +109,9 @@ int64_t fit_mig_count(const struct work *w, uint32_t req, uint32_t node,
 
 	if (!is_parted(w, node, device, &used))
 		return 0;
-	return w->loose & LOOSE_SLICES
+	return w->loose & LOOSE_SLICES && !parts_of(w, device)
 	           ? count(loose(w, node, used)) / mig_profile[profile].units
-	           : count(mig_free_starts(profile, used));
+	           : count(starts_on(w, req, node, device, used));
 }
 
 /* A partition that a task could get. Members are compared in this order, and
@@ -110,11 +139,14 @@ static bool is_better(const struct choice *a, const struct choice *b)
 static struct choice best_on(const struct work *w, uint32_t req, uint32_t node,
                              uint32_t gpu, uint8_t used)
 {
-	const uint16_t *blocked = w->blocked[w->snap->node.mig[node]];
+	uint32_t device = w->snap->node.gpu_first[node] + gpu;
+	bool fixed = parts_of(w, device) != 0;
+	const uint16_t *blocked =
+	    w->blocked[fixed ? MIG_NONE : w->snap->node.mig[node]];
 	uint8_t profile = w->snap->req.profile[req];
 	struct choice best = { 0 };
 
-	for (uint8_t left = mig_free_starts(profile, used); left;) {
+	for (uint8_t left = starts_on(w, req, node, device, used); left;) {
 		uint32_t start = 31u - (uint32_t)__builtin_clz(left);
 		struct choice it = { .gpu = gpu, .whole = !used };
 
@@ -124,8 +156,8 @@ static struct choice best_on(const struct work *w, uint32_t req, uint32_t node,
 		if (is_better(&it, &best))
 			best = it;
 	}
-	if (!best.units && w->loose & LOOSE_SLICES &&
-	    fit_mig_count(w, req, node, w->snap->node.gpu_first[node] + gpu)) {
+	if (!best.units && w->loose & LOOSE_SLICES && !fixed &&
+	    fit_mig_count(w, req, node, device)) {
 		uint8_t rest = loose(w, node, used);
 
 		best.gpu = gpu;
@@ -134,7 +166,7 @@ static struct choice best_on(const struct work *w, uint32_t req, uint32_t node,
 			rest &= (uint8_t)(rest - 1);
 		}
 	}
-	best.left = w->device[w->snap->node.gpu_first[node] + gpu];
+	best.left = w->device[device];
 	return best;
 }
 
@@ -170,7 +202,8 @@ int64_t fit_mig_best(const struct work *w, uint32_t node, int64_t *ret_gpu)
 		uint8_t used;
 		int64_t nfree;
 
-		if (!is_parted(w, node, first + i, &used))
+		if (parts_of(w, first + i) ||
+		    !is_parted(w, node, first + i, &used))
 			continue;
 		nfree = count(loose(w, node, used));
 		if (nfree > best) {

@@ -7,7 +7,8 @@
  * places where it does not fit although the GPU has enough free slices; each
  * such place counts as many slices as the profile has. Ties go to the fullest
  * GPU, and there to the highest start, so that the large profiles, which start
- * low, stay possible.
+ * low, stay possible. GPUs that have their partitions for good have no other
+ * places, and block nothing.
  */
 #ifndef AISCHEDD_SCHED_FIT_MIG_H
 #define AISCHEDD_SCHED_FIT_MIG_H

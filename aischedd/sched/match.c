@@ -35,9 +35,12 @@ struct match {
 	/* the index in the bits of the word with the GPU memory of the node; 0:
 	 * no request asks for GPU memory */
 	size_t gpu_mem;
-	uint32_t nmodels; /* 0: no request asks for partitions */
-	bool tmp;         /* some request asks for disk */
-	bool soft;        /* some node has a soft taint (PreferNoSchedule) */
+	/* Bits for partitions: of the models whose partitions are made as
+	 * needed, and of the profiles that some GPU has for good. 0: no request
+	 * asks for partitions */
+	uint32_t nmodels;
+	bool tmp;  /* some request asks for disk */
+	bool soft; /* some node has a soft taint (PreferNoSchedule) */
 	/* The different weights of nodes, ascending; nweights is 0 if all nodes
 	 * have the same weight. */
 	uint32_t nweights;
@@ -148,7 +151,7 @@ static uint32_t number_asked(struct match *m)
 		if (s->req.gpu_type[r] != SNAP_NONE)
 			name_word(m->type_bit, &m->ntypes, s->req.gpu_type[r]);
 		if (s->req.profile[r])
-			m->nmodels = MIG_NMODELS;
+			m->nmodels = MIG_NMODELS + mig_nprofiles();
 	}
 	return longest;
 }
@@ -258,6 +261,23 @@ static void set_words(const struct match *m, uint32_t word, uint64_t *ret)
 	}
 }
 
+/* Set the bits for the partitions that a node's GPUs have or can have. */
+static void set_partitions(const struct match *m, uint32_t node, uint64_t *ret)
+{
+	const struct snap *s = m->snap;
+	bool makes = !s->gpu.parts;
+
+	for (uint32_t i = s->node.gpu_first[node];
+	     s->gpu.parts && i < s->node.gpu_first[node + 1]; i++) {
+		makes |= !s->gpu.parts[i];
+		for (uint32_t u = 0; u < MIG_UNITS; u++)
+			bit_set(ret, m->models + MIG_NMODELS +
+			                 mig_parts_at(s->gpu.parts[i], u));
+	}
+	if (makes)
+		bit_set(ret, m->models + s->node.mig[node]);
+}
+
 static void node_bits(const struct match *m, uint32_t node, uint64_t *ret)
 {
 	const struct snap *s = m->snap;
@@ -277,7 +297,7 @@ static void node_bits(const struct match *m, uint32_t node, uint64_t *ret)
 		bit_set(ret, m->taints + m->word_bit[s->taint[i]]);
 	}
 	if (m->nmodels)
-		bit_set(ret, m->models + n->mig[node]);
+		set_partitions(m, node, ret);
 	if (m->gpu_mem)
 		ret[m->gpu_mem] = (uint64_t)n->gpu_mem[node];
 	for (uint32_t i = n->gpu_first[node];
@@ -293,6 +313,7 @@ static void add_to_class(struct match *m, uint32_t class, uint32_t node)
 {
 	const struct snap_nodes *n = &m->snap->node;
 	const uint32_t *type = m->snap->gpu.type;
+	const uint64_t *parts = m->snap->gpu.parts;
 	struct node_class *c = &m->class[class];
 	int64_t total[RES_N] = {
 		[RES_CPU] = n->cpu_total[node],
@@ -308,7 +329,8 @@ static void add_to_class(struct match *m, uint32_t class, uint32_t node)
 	if (n->tmp_total[node] > c->most_tmp)
 		c->most_tmp = n->tmp_total[node];
 	for (uint32_t i = n->gpu_first[node]; i < n->gpu_first[node + 1]; i++)
-		c->mixed |= type[i] != type[n->gpu_first[node]];
+		c->mixed |=
+		    type[i] != type[n->gpu_first[node]] || (parts && parts[i]);
 	c->pool = n->pool[node];
 	c->nnodes++;
 	m->class_of[node] = class;
@@ -537,7 +559,7 @@ static bool has_profile(const struct match *m, uint8_t profile,
 		    mig_has(model, profile))
 			return true;
 	}
-	return false;
+	return bit_get(c->word, m->models + MIG_NMODELS + profile);
 }
 
 static enum match_lack class_lack(const struct match *m, uint32_t req,

@@ -17,7 +17,8 @@
 
 struct node_class {
 	uint32_t pool;
-	bool mixed; /* some node has GPUs of more than one type */
+	bool mixed; /* some node has GPUs of more than one type, or with
+	               partitions for good */
 	uint32_t nnodes;
 	uint32_t *node;       /* the nodes, ascending */
 	int64_t most[RES_N];  /* the largest total of any of its nodes */

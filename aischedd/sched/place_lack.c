@@ -51,8 +51,9 @@ static enum place_dim dim_of(int res, bool part)
 	                         : DIM_WHOLE;
 }
 
-/* Returns the free thousandths of whole GPUs of the needed type; if a part of a
- * GPU is needed and no whole one is free, the largest free part. */
+/* Returns the free thousandths of whole GPUs that the request may use; if a
+ * part of a GPU is needed and no whole one is free, the largest free part; if a
+ * partition is needed, those of all that are free. */
 static int64_t typed_gpus(const struct place_trial *t, uint32_t node)
 {
 	const struct snap *s = t->p->snap;
@@ -62,8 +63,11 @@ static int64_t typed_gpus(const struct place_trial *t, uint32_t node)
 	     i < s->node.gpu_first[node + 1]; i++) {
 		int64_t has = t->p->work->device[i];
 
-		if (s->gpu.type[i] != s->req.gpu_type[t->req])
+		if (!fit_devices_may(s, t->req, node, i))
 			continue;
+		if (s->req.profile[t->req])
+			has = need_of(t, RES_GPU) *
+			      fit_mig_count(t->p->work, t->req, node, i);
 		whole += has == 1000 ? 1000 : 0;
 		part = has > part ? has : part;
 	}
@@ -74,7 +78,8 @@ static bool is_mixed(const struct place_trial *t, uint32_t node)
 {
 	uint32_t class = match_class_of(t->p->match, node);
 
-	return t->p->snap->req.gpu_type[t->req] != SNAP_NONE &&
+	return (t->p->snap->gpu.parts ||
+	        t->p->snap->req.gpu_type[t->req] != SNAP_NONE) &&
 	       match_class(t->p->match, class)->mixed;
 }
 

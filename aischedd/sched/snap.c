@@ -97,6 +97,20 @@ static bool level_ok(const struct snap *s, uint8_t level)
 	return level < s->nlevels || level == LEVEL_NONE;
 }
 
+static bool parts_ok(uint64_t parts)
+{
+	uint64_t again = 0;
+
+	for (uint32_t i = 0; i < MIG_UNITS; i++) {
+		uint8_t profile = mig_parts_at(parts, i);
+
+		if (profile >= mig_nprofiles() ||
+		    (profile && !mig_parts_add(&again, profile, i)))
+			return false;
+	}
+	return true;
+}
+
 static int check_devices(const struct snap *s, uint32_t node, struct err *err)
 {
 	const struct snap_nodes *n = &s->node;
@@ -110,6 +124,8 @@ static int check_devices(const struct snap *s, uint32_t node, struct err *err)
 			return bad(err, "node", node, "unknown GPU type");
 		if (s->gpu.numa[i] >= nnumas)
 			return bad(err, "node", node, "unknown NUMA node");
+		if (s->gpu.parts && !parts_ok(s->gpu.parts[i]))
+			return bad(err, "node", node, "overlapping partitions");
 	}
 	for (uint32_t i = n->cpu_first[node]; i < n->cpu_first[node + 1]; i++) {
 		if (s->cpu.free[i] > 1000)

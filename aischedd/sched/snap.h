@@ -119,6 +119,10 @@ struct snap_gpus { /* GPUs; the index in the node is the device number */
 	const uint32_t *type; /* index of a word, SNAP_NONE: unknown */
 	const uint8_t *numa;  /* NUMA node */
 	const uint8_t *link;  /* link group: NVLink, PCIe switch */
+	/* The partitions that it has for good (libcommon/mig.h): jobs get
+	 * these, and never the whole GPU or a fraction of it. 0: none; NULL: no
+	 * GPU has any. */
+	const uint64_t *parts;
 };
 
 struct snap_cpus { /* hardware threads; the index in the node is the CPU

@@ -56,6 +56,10 @@ static void put_amount(struct buf *out, int64_t what, int64_t n)
 static void put_gpus(const struct snap *s, uint32_t req, uint32_t node,
                      struct buf *out)
 {
+	if (s->req.profile[req]) {
+		buf_printf(out, "a %s", mig_profile_name[s->req.profile[req]]);
+		return;
+	}
 	if (!snap_is_by_mem(s, req)) {
 		put_amount(out, RES_GPU, s->req.gpus[req]);
 		return;
@@ -470,22 +474,40 @@ static void put_partition(const struct snap *s, uint32_t row,
 	put_blocker(s, v, out);
 }
 
+/* Returns the profiles that the GPUs of a node have or can have, as bits. */
+static uint64_t profiles_of(const struct snap *s, uint32_t node)
+{
+	uint64_t ret = 0;
+
+	for (uint8_t p = 1; p < mig_nprofiles(); p++)
+		ret |= (uint64_t)mig_has(s->node.mig[node], p) << p;
+	for (uint32_t i = s->node.gpu_first[node];
+	     s->gpu.parts && i < s->node.gpu_first[node + 1]; i++) {
+		for (uint32_t u = 0; u < MIG_UNITS; u++)
+			ret |= (uint64_t)1 << mig_parts_at(s->gpu.parts[i], u);
+	}
+	return ret;
+}
+
 /* Append `none` and the profiles that exist: "no node of its pools has MIG
  * profile 3g.20gb; there are 1g.10gb". */
 static void put_no_profile(const struct snap *s, uint32_t req, const char *none,
                            struct buf *out)
 {
-	unsigned models = 0;
+	const char *between = "; there are ";
+	uint64_t has = 0;
 
 	for (uint32_t i = 0; i < s->node.n; i++) {
-		if (s->node.mig[i] && s->req.pools[req] >> s->node.pool[i] & 1)
-			models |= 1u << s->node.mig[i];
+		if (s->req.pools[req] >> s->node.pool[i] & 1)
+			has |= profiles_of(s, i);
 	}
 	buf_printf(out, "%s MIG profile %s", none,
 	           mig_profile_name[s->req.profile[req]]);
-	if (models) {
-		buf_puts(out, "; there are ");
-		mig_put_profiles(out, models);
+	for (uint8_t p = 1; p < mig_nprofiles(); p++) {
+		if (!(has >> p & 1))
+			continue;
+		buf_printf(out, "%s%s", between, mig_profile_name[p]);
+		between = ", ";
 	}
 }
 

@@ -363,6 +363,8 @@ static const int64_t *slices_now(const struct snap *s, struct arena *arena)
 	if (!fit_mig_any(s))
 		return NULL;
 	ret = arena_array(arena, int64_t, s->gpu.n);
+	for (uint32_t i = 0; s->gpu.parts && i < s->gpu.n; i++)
+		ret[i] = fit_mig_spread(mig_parts_held(s->gpu.parts[i]));
 	for (uint32_t i = 0; i < ntasks; i++) {
 		const struct snap_task *t = &s->task[i];
 

@@ -138,8 +138,11 @@ struct conf_node {
 	/* For each GPU the number of its NUMA node and of its link group; for
 	 * each NUMA node the size of its memory. Empty: divided evenly. */
 	struct strlist gpu_numa, gpu_links, numa_memory;
-	int64_t gpu_memory;   /* MiB of each GPU; CONF_NONE: not known */
-	const char *mig;      /* enum mig_model; NULL: no partitions */
+	int64_t gpu_memory;       /* MiB of each GPU; CONF_NONE: not known */
+	const char *mig;          /* enum mig_model; NULL: no partitions */
+	struct strlist mig_fixed; /* "0:3g.40gb@0,3g.40gb@4" */
+	/* [LIMIT_GPUS] those of mig_fixed, see libcommon/mig.h; NULL: none */
+	const uint64_t *parts;
 	const char *topology; /* "z1/b1/r3"; NULL: none */
 	struct strlist features, taints;
 	int64_t reserve_cpus;   /* milli; 0: none */

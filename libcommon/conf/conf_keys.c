@@ -343,6 +343,7 @@ static const struct conf_key node_keys[] = {
 	KEY("gpu_links", LIST, gpu_links, .check = check_group),
 	KEY("gpu_memory", MIB, gpu_memory, RANGE(1, MAX_MIB)),
 	KEY("mig", TEXT, mig, .check = check_mig),
+	KEY("mig_fixed", LIST, mig_fixed),
 	KEY("topology", TEXT, topology),
 	KEY("weight", INT, weight, .initial = "1", RANGE(0, MAX_NODE_WEIGHT)),
 	KEY("tmp", MIB, tmp, RANGE(0, MAX_MIB)),

@@ -6,6 +6,7 @@
 #include "libcommon/hostlist.h"
 #include "libcommon/limits.h"
 #include "libcommon/mig.h"
+#include "libcommon/parse.h"
 
 struct nodes {
 	struct conf_build *b;
@@ -37,6 +38,71 @@ static int check_list(struct nodes *nodes, cfg_t *section,
 	return 0;
 }
 
+/* Check that the node may have partitions, by this key. */
+static int check_partitions(struct nodes *nodes, cfg_t *section,
+                            const struct conf_node *node, const char *key)
+{
+	if (nodes->b->conf->pools[node->pool].runner == RUNNER_NONE)
+		return 0;
+	return build_fail(nodes->b, build_place(section, key),
+	                  "node '%s': %s: its pool has a runner; only the "
+	                  "nodes of aisim have partitions by it",
+	                  cfg_title(section), key);
+}
+
+/* Read one text of mig_fixed, "GPU:PARTITIONS", into parts[GPU]. */
+static int read_fixed(struct nodes *nodes, cfg_t *section,
+                      const struct conf_node *node, const char *text,
+                      uint64_t *parts)
+{
+	const struct conf_value *at = build_place(section, "mig_fixed");
+	int64_t most = node->gpus == CONF_NONE ? LIMIT_GPUS : node->gpus, gpu;
+	const char *colon = strchr(text, ':');
+	char number[8];
+
+	snprintf(number, sizeof(number), "%.*s",
+	         colon ? (int)(colon - text) : 0, text);
+	if (!colon || parse_int(number, 0, most - 1, &gpu, NULL) < 0)
+		return build_fail(nodes->b, at,
+		                  "node '%s': mig_fixed: '%s' names no GPU of "
+		                  "it: use GPU:PARTITIONS, like 0:1g.10gb*7",
+		                  cfg_title(section), text);
+	if (parts[gpu])
+		return build_fail(nodes->b, at,
+		                  "node '%s': mig_fixed: GPU %s is given twice",
+		                  cfg_title(section), number);
+	if (mig_parts_parse(colon + 1, ',', &parts[gpu], nodes->b->err) < 0)
+		return err_wrap(nodes->b->err,
+		                "%s:%d: node '%s': mig_fixed: GPU %s", at->file,
+		                at->line, cfg_title(section), number);
+	if (node->mig &&
+	    mig_units(mig_find_model(node->mig)) != mig_parts_all(parts[gpu]))
+		return build_fail(nodes->b, at,
+		                  "node '%s': mig_fixed: GPU %s has no "
+		                  "partitions of %s",
+		                  cfg_title(section), number, node->mig);
+	return 0;
+}
+
+static int build_fixed(struct nodes *nodes, cfg_t *section,
+                       struct conf_node *node)
+{
+	uint64_t *parts;
+
+	if (!node->mig_fixed.n)
+		return 0;
+	if (check_partitions(nodes, section, node, "mig_fixed") < 0)
+		return -1;
+	parts = arena_array(nodes->b->conf->arena, uint64_t, LIMIT_GPUS);
+	for (size_t i = 0; i < node->mig_fixed.n; i++) {
+		if (read_fixed(nodes, section, node, node->mig_fixed.s[i],
+		               parts) < 0)
+			return -1;
+	}
+	node->parts = parts;
+	return 0;
+}
+
 static int check_devices(struct nodes *nodes, cfg_t *section,
                          const struct conf_node *node)
 {
@@ -62,12 +128,8 @@ static int check_devices(struct nodes *nodes, cfg_t *section,
 		return build_fail(nodes->b, build_place(section, "gpu_memory"),
 		                  "node '%s': gpu_memory is not that of %s",
 		                  cfg_title(section), node->mig);
-	if (node->mig &&
-	    nodes->b->conf->pools[node->pool].runner != RUNNER_NONE)
-		return build_fail(nodes->b, build_place(section, "mig"),
-		                  "node '%s': mig: its pool has a runner; only "
-		                  "the nodes of aisim have partitions",
-		                  cfg_title(section));
+	if (node->mig && check_partitions(nodes, section, node, "mig") < 0)
+		return -1;
 	for (size_t i = 0; i < node->gpu_numa.n; i++) {
 		if (strtoul(node->gpu_numa.s[i], NULL, 10) >= LIMIT_SOCKETS)
 			return build_fail(
@@ -235,6 +297,7 @@ static int add_section(struct nodes *nodes, cfg_t *section)
 	status = build_keys(nodes->b, "node", section, &common) < 0 ||
 	                 check_pool(nodes, section, &common) < 0 ||
 	                 check_numbers(nodes, section, &common) < 0 ||
+	                 build_fixed(nodes, section, &common) < 0 ||
 	                 add_names(nodes, section, &common, &list) < 0
 	             ? -1
 	             : 0;

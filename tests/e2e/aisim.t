@@ -148,8 +148,13 @@ bad_line "job 'x': dev: task 0 has partition 3g.40gb, but asks for none" \
 	'{"id":"x","gpus":1,"nodes":["n"],"dev":["0:3g.40gb@4"]}'
 bad_line "job 'x': task 0 does not fit on node 'n'" \
 	'{"id":"x","gpus":1,"gpu_type":"1g.6gb","nodes":["n"]}'
-bad_line "job 'x': no GPU has MIG profile 3g.48gb; there are 1g.5gb," \
-	'{"id":"x","gpus":1,"gpu_type":"3g.48gb"}'
+printf 'pool p { }\nnode n { cpus = 4 gpus = 1 mig_fixed = {"0:3g.40gb@4"} }\n' >"$dir/fixed"
+printf '%s\n' '{"id":"x","gpus":1,"gpu_type":"3g.40gb","nodes":["n"],"dev":["0:3g.40gb@0"]}' \
+	>"$dir/dev"
+bad 1 "$dir/dev:1: job 'x': task 0 does not fit on node 'n'" \
+	-c "$dir/fixed" -j "$dir/dev"
+bad_line "job 'x': no GPU has MIG profile 3g.41gb; there are 1g.5gb," \
+	'{"id":"x","gpus":1,"gpu_type":"3g.41gb"}'
 bad_line "job 'x': links: bad links 'loose'" '{"id":"x","links":"loose"}'
 bad_line "node_down: there is no node 'm'" '{"at":1,"node_down":"m"}'
 bad_line "cancel: there is no job 'z'" '{"at":1,"cancel":"z"}'

@@ -3,6 +3,7 @@
 
 #include "aischedd/sched/check/amounts.h"
 #include "aischedd/sched/check/lists.h"
+#include "aischedd/sched/check/slices.h"
 
 enum {
 	SETS_OF = 8, /* if a node has at most this many NUMA nodes, all sets of
@@ -39,10 +40,12 @@ bool check_align_demands(const struct snap *s, uint32_t req)
 	       (s->req.links[req] == LINKS_STRICT && s->req.gpus[req] >= 1000);
 }
 
-static bool is_of_type(const struct snap *s, uint32_t req, uint32_t gpu)
+static bool is_of_type(const struct snap *s, uint32_t req, uint32_t node,
+                       uint32_t gpu)
 {
-	return s->req.gpu_type[req] == SNAP_NONE ||
-	       s->gpu.type[gpu] == s->req.gpu_type[req];
+	return (s->req.gpu_type[req] == SNAP_NONE ||
+	        s->gpu.type[gpu] == s->req.gpu_type[req]) &&
+	       check_slices_may(s, req, node, gpu);
 }
 
 static uint32_t count_numas(const struct snap *s, uint32_t node)
@@ -89,7 +92,7 @@ static uint32_t groups_in(const struct snap *s, uint32_t req, uint32_t node,
 
 	for (uint32_t i = s->node.gpu_first[node];
 	     i < s->node.gpu_first[node + 1]; i++) {
-		if (set >> s->gpu.numa[i] & 1 && is_of_type(s, req, i) &&
+		if (set >> s->gpu.numa[i] & 1 && is_of_type(s, req, node, i) &&
 		    (!gpu || gpu[i] == 1000))
 			size[s->gpu.link[i]]++;
 	}

@@ -101,6 +101,8 @@ struct check_amounts check_amounts_now(const struct snap *s,
 
 	for (uint32_t i = 0; i < s->gpu.n; i++)
 		r.gpu[i] = s->gpu.free[i];
+	for (uint32_t i = 0; s->gpu.parts && i < s->gpu.n; i++)
+		r.slices[i] = mig_parts_held(s->gpu.parts[i]);
 	for (uint32_t i = 0; i < ntasks; i++) {
 		uint8_t *slices =
 		    check_amounts_slices(s, &s->task[i], r.slices);

@@ -9,6 +9,7 @@
 
 #include "aischedd/sched/check/audit.h"
 #include "aischedd/sched/check/lists.h"
+#include "aischedd/sched/check/slices.h"
 
 static bool among(const uint32_t *list, uint32_t from, uint32_t to, uint32_t x)
 {
@@ -129,6 +130,18 @@ uint32_t check_granted(const struct snap *s, uint32_t req, uint32_t node)
 	return bits;
 }
 
+/* Whether some GPU of the node has, or can have, the request's partition. */
+static bool has_partition(const struct snap *s, uint32_t req, uint32_t node)
+{
+	bool has =
+	    !s->gpu.parts && mig_has(s->node.mig[node], s->req.profile[req]);
+
+	for (uint32_t i = s->node.gpu_first[node];
+	     i < s->node.gpu_first[node + 1]; i++)
+		has |= check_slices_may(s, req, node, i);
+	return has;
+}
+
 /* Returns why the request may not run on a node, or NULL. Ignores failed starts
  * on the node, and where other jobs are. */
 static const char *why_not(const struct snap *s, uint32_t req, uint32_t node)
@@ -143,7 +156,7 @@ static const char *why_not(const struct snap *s, uint32_t req, uint32_t node)
 		return "not up";
 	if (!s->pool.ready[s->node.pool[node]])
 		return "its runner is not ready";
-	if (r->profile[req] && !mig_has(s->node.mig[node], r->profile[req]))
+	if (r->profile[req] && !has_partition(s, req, node))
 		return "its GPUs have no such partitions";
 	if (r->gpu_mem[req] > s->node.gpu_mem[node])
 		return "its GPUs have too little memory";
@@ -228,7 +241,10 @@ static bool is_large(const struct snap *s, uint32_t req, uint32_t node)
 
 	for (uint32_t i = s->node.gpu_first[node];
 	     i < s->node.gpu_first[node + 1]; i++)
-		gpus += type == SNAP_NONE || type == s->gpu.type[i] ? 1000 : 0;
+		gpus += (type == SNAP_NONE || type == s->gpu.type[i]) &&
+		                check_slices_may(s, req, node, i)
+		            ? 1000
+		            : 0;
 	return gpus >= s->req.gpus[req] &&
 	       s->req.cpus[req] <= s->node.cpu_total[node] &&
 	       s->req.mem[req] <= s->node.mem_total[node] &&

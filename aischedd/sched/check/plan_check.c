@@ -89,7 +89,8 @@ static struct sliced slices_of(const struct check *c, uint32_t node,
                                uint32_t gpu)
 {
 	return (struct sliced){ c->s->node.mig[node], c->slices[gpu],
-		                c->gpu[gpu] };
+		                c->gpu[gpu],
+		                c->s->gpu.parts ? c->s->gpu.parts[gpu] : 0 };
 }
 
 /* Subtract a task's part of a GPU. Check that each GPU is used either whole, or
@@ -101,8 +102,9 @@ static int take_slices(struct check *c, uint32_t req, const struct snap_task *t,
 	uint8_t profile = s->req.profile[req];
 	struct sliced g = slices_of(c, t->node, gpu);
 
-	if (profile ? !check_slices_fit(&g, profile, t->units)
-	            : t->units || (g.used && s->req.gpus[req] < 1000))
+	if (profile
+	        ? !check_slices_fit(&g, profile, t->units)
+	        : t->units || g.parts || (g.used && s->req.gpus[req] < 1000))
 		return check_bad(c->audit, job,
 		                 "has not a partition that is free on GPU %u "
 		                 "of %s",
@@ -345,6 +347,8 @@ static bool tasks_fit(const struct check *c, uint32_t req, uint32_t node,
 	     gpus && i < s->node.gpu_first[node + 1]; i++) {
 		if (s->req.gpu_type[req] != SNAP_NONE &&
 		    s->gpu.type[i] != s->req.gpu_type[req])
+			continue;
+		if (!check_slices_may(s, req, node, i))
 			continue;
 		whole += c->gpu[i] == 1000;
 		parts += parts_on(c, req, node, i);

@@ -783,7 +783,8 @@ static bool is_any_due(const struct snap *s)
 }
 
 /* Whether amounts alone decide if job p fits on the node from this time on.
- * They do not if p or a task there uses parts of devices, or if a task that
+ * They do not if p or a task there uses parts of devices, if some GPUs have
+ * partitions for good, which p may or may not use, or if a task that
  * begins later has demands for NUMA nodes or links: these depend on which
  * devices the other tasks have. */
 static bool is_plain(const struct future_check *f, const struct one *p,
@@ -791,7 +792,7 @@ static bool is_plain(const struct future_check *f, const struct one *p,
 {
 	const struct snap *s = f->s;
 	uint32_t req = s->pend.req[p->row];
-	bool plain = s->req.gpu_type[req] == SNAP_NONE &&
+	bool plain = s->req.gpu_type[req] == SNAP_NONE && !s->gpu.parts &&
 	             !check_align_demands(s, req) &&
 	             s->req.gpus[req] % 1000 == 0;
 

@@ -200,9 +200,10 @@ struct packing {
 	struct item *item;
 	uint32_t nitems;
 	int64_t *bin;
-	const uint32_t *type; /* by bin, or NULL */
-	uint8_t *slices;      /* by bin: slices in use, or NULL */
-	uint8_t model;        /* of the GPUs of all bins */
+	const uint32_t *type;  /* by bin, or NULL */
+	uint8_t *slices;       /* by bin: slices in use, or NULL */
+	const uint64_t *parts; /* by bin: partitions for good, or NULL */
+	uint8_t model;         /* of the GPUs of all bins */
 	uint32_t nbins;
 	uint32_t tries;
 };
@@ -222,11 +223,11 @@ static bool bin_takes(const struct packing *p, uint32_t bin,
                       const struct item *item, uint8_t units)
 {
 	struct sliced g = { p->model, p->slices ? p->slices[bin] : 0,
-		            p->bin[bin] };
+		            p->bin[bin], p->parts ? p->parts[bin] : 0 };
 
 	if (item->profile)
 		return check_slices_fit(&g, item->profile, units);
-	if (g.used)
+	if (g.used || g.parts)
 		return false;
 	if (item->type != SNAP_NONE && p->type && p->type[bin] != item->type)
 		return false;
@@ -322,6 +323,8 @@ static enum room_answer pack_node(const struct audit *a,
 	struct packing p = { .bin = (gpus ? r->gpu : r->thread) + from,
 		             .type = gpus ? s->gpu.type + from : NULL,
 		             .slices = gpus ? r->slices + from : NULL,
+		             .parts = gpus && s->gpu.parts ? s->gpu.parts + from
+		                                           : NULL,
 		             .model = s->node.mig[h->node],
 		             .nbins = first[h->node + 1] - from };
 	size_t nitems = 0;

@@ -1,10 +1,29 @@
 /* slices.c - whether a GPU has room for one more partition */
 #include "aischedd/sched/check/slices.h"
 
+bool check_slices_may(const struct snap *s, uint32_t req, uint32_t node,
+                      uint32_t gpu)
+{
+	uint8_t profile = s->req.profile[req];
+	bool has = false;
+
+	if (!s->gpu.parts || !s->gpu.parts[gpu])
+		return !profile || mig_has(s->node.mig[node], profile);
+	for (uint32_t i = 0; i < MIG_UNITS; i++)
+		has |= check_slices_at(s->gpu.parts[gpu], i, profile);
+	return profile && has;
+}
+
 /* Whether the GPU is used by partitions only. */
 static bool by_slices_only(const struct sliced *g)
 {
 	int64_t all = mig_units(g->model), n = 0;
+
+	for (uint32_t i = 0; i < MIG_UNITS; i++) {
+		uint8_t at = g->parts >> 8 * i & 0x7f;
+
+		all = at ? mig_profile[at].all : all;
+	}
 
 	for (int64_t i = 0; i < all; i++)
 		n += g->used >> i & 1;
@@ -16,12 +35,13 @@ bool check_slices_fit(const struct sliced *g, uint8_t profile, uint8_t units)
 	const struct mig_profile *p = &mig_profile[profile];
 	bool any = false;
 
-	if (!by_slices_only(g) || !(p->models >> g->model & 1) ||
-	    g->used & units)
+	if (!by_slices_only(g) || g->used & units ||
+	    (!g->parts && !(p->models >> g->model & 1)))
 		return false;
 	for (uint32_t start = 0; start + p->units <= p->all; start++)
-		any |= p->starts >> start & 1 && units == ((1u << p->units) - 1)
-		                                              << start;
+		any |= (g->parts ? check_slices_at(g->parts, start, profile)
+		                 : p->starts >> start & 1) &&
+		       units == ((1u << p->units) - 1) << start;
 	return any;
 }
 

@@ -6,11 +6,25 @@
 
 #include "aischedd/sched/snap.h"
 
-/* A GPU: its model, its slices in use, and the thousandths that are free. */
+/* A GPU: its model, its slices in use, the thousandths that are free, and the
+ * partitions that it has for good. */
 struct sliced {
 	uint8_t model, used;
 	int64_t nfree;
+	uint64_t parts;
 };
+
+/* Whether the request may use a GPU of the node: one that has partitions for
+ * good serves only requests for one of these. */
+bool check_slices_may(const struct snap *s, uint32_t req, uint32_t node,
+                      uint32_t gpu);
+
+/* Whether the profile is that of a partition that starts at `start`. */
+static inline bool check_slices_at(uint64_t parts, uint32_t start,
+                                   uint8_t profile)
+{
+	return (parts >> 8 * start & 0x7f) == profile;
+}
 
 /* Whether the profile allows a partition on exactly these slices (units) of the
  * GPU, and all of them are free. */

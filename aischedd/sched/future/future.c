@@ -155,7 +155,8 @@ struct future_ask future_ask_of(const struct future *a, uint32_t req,
 		       s->req.numa[req] == NUMA_STRICT ||
 		       s->req.numa[req] == NUMA_TIGHT ||
 		       (gpus && s->req.links[req] == LINKS_STRICT) ||
-		       (gpus && s->req.gpu_type[req] != SNAP_NONE &&
+		       (gpus &&
+		        (s->gpu.parts || s->req.gpu_type[req] != SNAP_NONE) &&
 		        has_mixed_class(a, req)),
 	};
 }

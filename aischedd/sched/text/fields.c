@@ -278,7 +278,9 @@ struct snap_free snap_free_derive(const struct snap *s, struct arena *arena)
 		f.slot[i] = s->node.slot_total[i];
 	}
 	for (uint32_t i = 0; i < s->gpu.n; i++)
-		f.gpu[i] = 1000;
+		f.gpu[i] = s->gpu.parts
+		               ? (uint16_t)mig_parts_free(s->gpu.parts[i])
+		               : 1000;
 	for (uint32_t i = 0; i < s->cpu.n; i++)
 		f.thread[i] = 1000;
 	for (uint32_t i = 0; i < s->license.n; i++)

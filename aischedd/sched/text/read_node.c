@@ -74,8 +74,9 @@ enum {
 
 struct node_line {
 	uint32_t ngpus, ncpus;
-	char *numa_mem;
-	struct buf sizes; /* int64_t, MiB */
+	char *numa_mem, *parts;
+	struct buf sizes;            /* int64_t, MiB */
+	uint64_t of_gpu[LIMIT_GPUS]; /* partitions, see libcommon/mig.h */
 	char *text[NLISTS];
 	struct buf list[NLISTS];
 };
@@ -105,6 +106,10 @@ static int read_node_key(struct snap_reader *r, struct node_line *line,
 		line->numa_mem = text;
 		return 0;
 	}
+	if (!strcmp(key, "parts")) {
+		line->parts = text;
+		return 0;
+	}
 	for (int i = 0; i < NLISTS; i++) {
 		if (!strcmp(key, word[i])) {
 			line->text[i] = text;
@@ -132,6 +137,23 @@ static int read_numa_mem(struct snap_reader *r, struct node_line *l)
 	return 0;
 }
 
+/* Read "3g.40gb@0/3g.40gb@4,-", the partitions of each GPU. */
+static int read_parts(struct snap_reader *r, struct node_line *l)
+{
+	char *text = l->parts;
+	uint32_t n = 0;
+
+	for (char *item; text && (item = reader_part(&text, ',')); n++) {
+		if (n == l->ngpus)
+			return reader_bad(r, "too many values from", item);
+		if (strcmp(item, "-") != 0 &&
+		    mig_parts_parse(item, '/', &l->of_gpu[n], r->err) < 0)
+			return reader_in_line(r);
+		r->has_parts |= l->of_gpu[n] != 0;
+	}
+	return 0;
+}
+
 /* Check that numbers of NUMA nodes are below SNAP_NUMAS. Code that runs before
  * snap_check() shifts by them. */
 static int check_numas(struct snap_reader *r, const struct node_line *l,
@@ -152,7 +174,7 @@ static int read_node_lists(struct snap_reader *r, struct node_line *l)
 	struct buf *b = l->list;
 	char **t = l->text;
 
-	if (read_numa_mem(r, l) < 0)
+	if (read_numa_mem(r, l) < 0 || read_parts(r, l) < 0)
 		return -1;
 	/* If a single type is given, it applies to all GPUs. */
 	if (t[GPU_TYPE] && !strpbrk(t[GPU_TYPE], ",*") && l->ngpus) {
@@ -198,6 +220,7 @@ static int add_node(struct snap_reader *r, const struct node_line *l,
 	reader_append(&r->gpu_numa, &l->list[GPU_NUMA]);
 	reader_append(&r->gpu_link, &l->list[GPU_LINK]);
 	reader_append(&r->gpu_free, &l->list[GPU_FREE]);
+	buf_add(&r->gpu_parts, l->of_gpu, l->ngpus * sizeof(*l->of_gpu));
 	reader_append(&r->core, &l->list[CORE]);
 	reader_append(&r->numa, &l->list[NUMA]);
 	reader_append(&r->thread_free, &l->list[THREAD_FREE]);

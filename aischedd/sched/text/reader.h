@@ -54,6 +54,8 @@ struct snap_reader {
 	/* of the present line: the fields of its request */
 	struct snap_value req[MAX_FIELDS];
 	struct buf gpu_first, gpu_type, gpu_numa, gpu_link, gpu_free;
+	struct buf gpu_parts; /* uint64_t, all 0 unless has_parts */
+	bool has_parts;
 	struct buf cpu_first, core, numa, thread_free;
 	struct buf numa_first, numa_mem;
 	struct buf feature_first, feature, taint_first, taint;

@@ -27,10 +27,13 @@
  * node HOSTLIST [pool= state=up|drain|down cpus= mem= cpus_free= mem_free=
  *	tmp= tmp_free= slots= slots_free=
  *	gpus=N gpu_type=LIST gpu_numa=LIST gpu_link=LIST gpu_free=LIST
+ *	parts=PARTS
  *	threads=N core=LIST numa=LIST thread_free=LIST numa_mem=SIZES
  *	features=WORDS taints=WORDS domain= mig=MODEL gpu_mem=SIZE
  *	retry_at=TIME coming=here|off|asked weight=]
  *	LIST: "0*4,1*4" or "0-7", one value per device;
+ *	PARTS: "3g.40gb@0/3g.40gb@4,-", per device the partitions that it has
+ *	for good, or -; 3g.40gb@4! is held by others than jobs
  *	SIZES: "32G,32G", one per NUMA node
  * queue NAME [parent= quota=cpus:8,mem:64G,gpus:2 limit=... weight= priority=
  *	max_jobs= max_jobs_user= max_gpus_user= assumed_time= max_wait=]

@@ -281,6 +281,23 @@ static void put_list(const struct writer *w, const char *key,
 	}
 }
 
+/* Write the partitions that n GPUs from `gpu` on have for good, if any has. */
+static void put_parts(const struct writer *w, uint32_t gpu, uint32_t n)
+{
+	const uint64_t *parts = w->snap->gpu.parts;
+	bool any = false;
+
+	for (uint32_t i = 0; parts && i < n; i++)
+		any |= parts[gpu + i] != 0;
+	for (uint32_t i = 0; any && i < n; i++) {
+		buf_puts(w->out, i ? "," : " parts=");
+		if (parts[gpu + i])
+			mig_parts_put(parts[gpu + i], '/', w->out);
+		else
+			buf_addc(w->out, '-');
+	}
+}
+
 static void put_devices(const struct writer *w, uint32_t node)
 {
 	const struct snap *s = w->snap;
@@ -306,6 +323,7 @@ static void put_devices(const struct writer *w, uint32_t node)
 	if (ngpus && memcmp(s->gpu.free + g, w->derived.gpu + g,
 	                    ngpus * sizeof(*s->gpu.free)))
 		put_list(w, "gpu_free", &gpu_free, false);
+	put_parts(w, g, ngpus);
 	if (ncpus)
 		buf_printf(w->out, " threads=%u", (unsigned)ncpus);
 	if (!is_run(&core, 0, 1))

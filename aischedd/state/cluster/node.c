@@ -324,6 +324,13 @@ uint8_t node_mig(const struct node *node)
 	return node->conf ? mig_find_model(node->conf->mig) : MIG_NONE;
 }
 
+uint64_t node_gpu_parts(const struct node *node, uint32_t gpu)
+{
+	if (node->conf && node->conf->parts)
+		return node->conf->parts[gpu];
+	return node->gpu_parts ? node->gpu_parts[gpu] : 0;
+}
+
 /* Returns how many NUMA nodes a node has according to its section of the
  * configuration; 0 if that does not say. */
 static int64_t count_numas(const struct conf_node *conf)
@@ -476,6 +483,8 @@ void state_node_seen(struct state *state, uint32_t pool,
 	free(node->cpu_reserved);
 	free(node->gpu_numa);
 	free(node->gpu_link);
+	free(node->gpu_parts);
+	free(node->parts_others);
 	free(node->numa_found);
 	if (node->gone)
 		node->dirty = state->nodes.dirty = true;
@@ -494,6 +503,12 @@ void state_node_seen(struct state *state, uint32_t pool,
 	node->cpu_reserved = xcalloc(info->ncpus + 1, sizeof(bool));
 	node->gpu_numa = copy(info->gpu_numa, info->ngpus, 1);
 	node->gpu_link = copy(info->gpu_link, info->ngpus, 1);
+	node->gpu_parts =
+	    info->gpu_parts ? copy(info->gpu_parts, info->ngpus, 8) : NULL;
+	node->parts_others = info->used_parts
+	                         ? copy(info->used_parts, mig_nprofiles(),
+	                                sizeof(*info->used_parts))
+	                         : NULL;
 	node->nnumas_found = info->nnumas;
 	node->numa_found = copy(info->numa_mem, info->nnumas, 8);
 	text_set(&node->gpu_type, info->gpu_type);
@@ -559,6 +574,8 @@ void nodes_free(struct node_table *nodes)
 		free(node->cpu_numa);
 		free(node->gpu_numa);
 		free(node->gpu_link);
+		free(node->gpu_parts);
+		free(node->parts_others);
 		free(node->numa_found);
 		free(node->numa_mem);
 		free(node->cpu_core);

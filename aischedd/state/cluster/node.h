@@ -63,6 +63,10 @@ struct node {
 	 * runner binds tasks to them. */
 	int64_t *numa_found, *numa_mem;
 	uint32_t nnumas_found, nnumas;
+	/* by GPU: partitions for good, as its runner found them; NULL: none */
+	uint64_t *gpu_parts;
+	/* by profile: how many partitions others than jobs use; NULL: none */
+	uint32_t *parts_others;
 	char *gpu_type;
 	int64_t gpu_mem_mib;             /* of each GPU; 0: unknown */
 	struct strlist features, taints; /* found by its runner */
@@ -181,6 +185,10 @@ uint8_t node_gpu_numa(const struct node *node, uint32_t gpu);
 /* Returns the configured MIG model of the node's GPUs (an enum mig_model),
  * which says what MIG partitions they can have. */
 uint8_t node_mig(const struct node *node);
+
+/* Returns the partitions that a GPU has for good (libcommon/mig.h): as
+ * configured, or else as the runner found them; 0: none. */
+uint64_t node_gpu_parts(const struct node *node, uint32_t gpu);
 
 /* Returns the MiB of each of the node's GPUs, as configured or else as its
  * runner found them; 0: unknown. */

@@ -51,6 +51,10 @@ struct node_frame {
 	struct snap snap;
 	uint64_t *word_key; /* by word: its key in a struct build's word_of */
 	bool others; /* other processes than jobs use GPUs on some node */
+	/* by GPU: the slices of its partitions that jobs use; NULL: no GPU has
+	 * partitions for good */
+	uint8_t *slices;
+	bool parts_others; /* others than jobs use partitions on some node */
 	/* the free amounts less what each struct node_hold has; used: by CPU
 	 * of `thread`, all that jobs use of it */
 	struct left left;
@@ -78,6 +82,8 @@ struct columns {
 	uint16_t *gpu_free;
 	uint32_t *gpu_type;
 	uint8_t *gpu_numa, *gpu_link;
+	uint64_t *gpu_parts; /* NULL: no GPU has partitions for good */
+	bool has_parts;
 	uint16_t *thread_free, *core;
 	uint8_t *cpu_numa;
 	uint32_t *numa_first;
@@ -94,6 +100,18 @@ static void use_thread(struct node_frame *frame, uint32_t cpu, int milli)
 	uint32_t used = frame->used[cpu] += (uint32_t)milli;
 
 	frame->left.thread[cpu] = used < all ? (uint16_t)(all - used) : 0;
+}
+
+static void take_gpu(struct node_frame *frame, uint32_t gpu,
+                     const struct snap_task *t, int sign)
+{
+	frame->left.gpu[gpu] -= (uint16_t)(sign * t->gpu_milli);
+	if (!frame->slices)
+		return;
+	if (sign > 0)
+		frame->slices[gpu] |= t->units;
+	else
+		frame->slices[gpu] &= (uint8_t)~t->units;
 }
 
 /* Subtract what the tasks hold from what is free (sign 1), or add it again
@@ -115,7 +133,7 @@ static void take_off(struct node_frame *frame, const struct node_hold *h,
 		left->slots[t->node] -= sign;
 		for (uint32_t g = first[0]; g < first[1]; g++)
 			if (t->gpus >> (g - first[0]) & 1)
-				left->gpu[g] -= (uint16_t)(sign * t->gpu_milli);
+				take_gpu(frame, g, t, sign);
 		for (uint32_t u = t->cpu_first; u < t[1].cpu_first; u++)
 			if (h->use[u].cpu < cpu[1] - cpu[0])
 				use_thread(frame, cpu[0] + h->use[u].cpu,
@@ -190,10 +208,53 @@ static void take_for_others(const struct node *node, uint16_t *gpu_free)
 		if (node->gpus_held >> g & 1)
 			gpu_free[g] = 0;
 	for (uint32_t g = node->ngpus; g-- && left;)
-		if (gpu_free[g] == 1000) {
+		if (gpu_free[g] == 1000 && !node_gpu_parts(node, g)) {
 			gpu_free[g] = 0;
 			left--;
 		}
+}
+
+/* Mark n partitions of this profile as held, of those that no job uses: on the
+ * last GPUs first, as it is not known which ones others have. */
+static void hold_parts(const struct node *node, uint8_t profile, uint32_t n,
+                       const uint8_t *slices, uint64_t *parts,
+                       uint16_t *gpu_free)
+{
+	for (uint32_t i = node->ngpus * MIG_UNITS; i-- && n;) {
+		uint32_t g = i / MIG_UNITS, unit = i % MIG_UNITS;
+
+		if (mig_parts_at(parts[g], unit) != profile ||
+		    slices[g] >> unit & 1)
+			continue;
+		parts[g] |= (uint64_t)MIG_HELD << 8 * unit;
+		gpu_free[g] -= (uint16_t)mig_milli(profile);
+		n--;
+	}
+}
+
+/* Mark the partitions that pods or processes outside of aisched use, in a copy
+ * of the column of partitions. */
+static void hold_for_others(struct build *b, const struct node_frame *frame,
+                            uint16_t *gpu_free)
+{
+	const struct node_table *t = &b->state->nodes;
+	const uint8_t *slices = frame->slices;
+	uint64_t *parts = COLUMN(uint64_t, b->snap->gpu.n);
+
+	if (b->only)
+		slices = arena_array(b->arena, uint8_t, b->snap->gpu.n);
+	memcpy(parts, b->snap->gpu.parts, b->snap->gpu.n * sizeof(*parts));
+	for (size_t i = 0; i < t->n; i++) {
+		const struct node *node = &t->node[i];
+		uint32_t first = b->snap->node.gpu_first[i];
+
+		for (uint8_t p = 1; node->parts_others && p < mig_nprofiles();
+		     p++)
+			hold_parts(node, p, node->parts_others[p],
+			           slices + first, parts + first,
+			           gpu_free + first);
+	}
+	b->snap->gpu.parts = parts;
 }
 
 /* Copy a column of n elements, with room for one more. */
@@ -258,6 +319,8 @@ static void put_node(struct build *b, struct columns *c, size_t i)
 	push_words(b, &b->features, scale_words(b->state, node));
 	push_words(b, &b->features, &node->features);
 	push_words(b, &b->taints, &node->taints);
+	for (uint32_t g = 0; g < node->ngpus; g++)
+		c->has_parts |= node_gpu_parts(node, g) != 0;
 	c->ngpus += node->ngpus;
 	c->ncpus += node->ncpus;
 	c->nnumas += node->nnumas;
@@ -269,6 +332,7 @@ static void device_columns(struct build *b, struct columns *c)
 	c->gpu_type = COLUMN(uint32_t, c->ngpus);
 	c->gpu_numa = COLUMN(uint8_t, c->ngpus);
 	c->gpu_link = COLUMN(uint8_t, c->ngpus);
+	c->gpu_parts = c->has_parts ? COLUMN(uint64_t, c->ngpus) : NULL;
 	c->thread_free = COLUMN(uint16_t, c->ncpus);
 	c->core = COLUMN(uint16_t, c->ncpus);
 	c->cpu_numa = COLUMN(uint8_t, c->ncpus);
@@ -304,6 +368,8 @@ static void put_devices(struct build *b, struct columns *c, size_t i)
 		c->gpu_type[gpu + g] = type;
 		c->gpu_numa[gpu + g] = node_gpu_numa(node, g);
 		c->gpu_link[gpu + g] = node_gpu_link(node, g);
+		if (c->has_parts)
+			c->gpu_parts[gpu + g] = node_gpu_parts(node, g);
 	}
 	put_cpus(node, c, i);
 	for (uint32_t m = 0; m < node->nnumas; m++)
@@ -313,8 +379,9 @@ static void put_devices(struct build *b, struct columns *c, size_t i)
 static void hand_over(struct snap *snap, const struct columns *c, size_t n,
                       const uint32_t *domain)
 {
-	snap->gpu = (struct snap_gpus){ c->ngpus, c->gpu_free, c->gpu_type,
-		                        c->gpu_numa, c->gpu_link };
+	snap->gpu =
+	    (struct snap_gpus){ c->ngpus,    c->gpu_free, c->gpu_type,
+		                c->gpu_numa, c->gpu_link, c->gpu_parts };
 	snap->cpu = (struct snap_cpus){ c->ncpus, c->thread_free, c->core,
 		                        c->cpu_numa };
 	snap->numa_mem = c->numa_mem;
@@ -398,11 +465,15 @@ static struct node_frame *frame_new(const struct state *state)
 		put_devices(b, &c, i);
 		frame->others |= state->nodes.node[i].gpus_others ||
 		                 state->nodes.node[i].gpus_held;
+		frame->parts_others |=
+		    c.has_parts && state->nodes.node[i].parts_others;
 	}
 	hand_over(b->snap, &c, n, places_build(state, b->snap, arena));
 	frame_words(frame, b);
 	frame->left = left_copy(arena, &frame->snap, NULL);
 	frame->used = arena_array(arena, uint32_t, frame->snap.cpu.n + 1);
+	if (c.has_parts)
+		frame->slices = arena_array(arena, uint8_t, c.ngpus);
 	for (size_t i = 0; i < state->placed.n; i++)
 		if (state->placed.run[i].hold)
 			take_off(frame, state->placed.run[i].hold, 1);
@@ -477,6 +548,8 @@ void snapshot_nodes(struct state *state, struct build *b)
 	for (size_t i = 0; frame->others && i < state->nodes.n; i++)
 		take_for_others(&state->nodes.node[i],
 		                left.gpu + b->snap->node.gpu_first[i]);
+	if (frame->parts_others)
+		hold_for_others(b, frame, left.gpu);
 	b->snap->node.cpu_free = left.cpu;
 	b->snap->node.mem_free = left.mem;
 	b->snap->node.tmp_free = left.tmp;

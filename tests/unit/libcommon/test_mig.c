@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "libcommon/buf.h"
+#include "libcommon/err.h"
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
 
@@ -53,14 +54,14 @@ END_TEST
 
 START_TEST(names)
 {
-	ck_assert(mig_is_name("3g.48gb"));
+	ck_assert(mig_is_name("3g.41gb"));
 	ck_assert(mig_is_name("1g.10gb+me"));
 	ck_assert(!mig_is_name("8g.80gb"));
 	ck_assert(!mig_is_name("1g.gb"));
 	ck_assert(!mig_is_name("1g.10gbs"));
 	ck_assert(!mig_is_name("h100"));
 	ck_assert(!mig_is_name(NULL));
-	ck_assert_uint_eq(mig_find("3g.48gb"), 0);
+	ck_assert_uint_eq(mig_find("3g.41gb"), 0);
 	ck_assert_uint_eq(mig_find("none"), 0);
 	ck_assert_uint_eq(mig_find_model("none"), 0);
 	ck_assert_uint_eq(mig_find_model("a30"), MIG_A30);
@@ -73,6 +74,55 @@ START_TEST(memory_of_models)
 	ck_assert(mig_is_of_size(MIG_H100_80, 79647));
 	ck_assert(mig_is_of_size(MIG_A30, 24576));
 	ck_assert(!mig_is_of_size(MIG_A100_40, 81920));
+}
+END_TEST
+
+/* want: the partitions that are read, or the error */
+static const struct {
+	const char *text, *want;
+} fixed[] = {
+	{ "3g.40gb@0,3g.40gb@4", "3g.40gb@0,3g.40gb@4" },
+	{ "1g.10gb*7",
+	  "1g.10gb@0,1g.10gb@1,1g.10gb@2,1g.10gb@3,1g.10gb@4,1g.10gb@5,"
+	  "1g.10gb@6" },
+	{ "1g.10gb@4*2!,4g.40gb", "4g.40gb@0,1g.10gb@4!,1g.10gb@5!" },
+	{ "1g.10gb+me,7g.80gb", "partition '7g.80gb' has no place on its GPU" },
+	{ "2g.20gb@1", "partition '2g.20gb@1' has no place on its GPU" },
+	{ "1g.10gb*8", "partition '1g.10gb*8' has no place on its GPU" },
+	{ "3g.40gb,3g.71gb", "partition '3g.71gb' has no place on its GPU" },
+	{ "3g.40gb,1g.6gb", "partition '1g.6gb' has no place on its GPU" },
+	{ "1g.10gb*0", "bad partition '1g.10gb*0': use PROFILE@START or "
+	               "PROFILE*N, like 3g.40gb@4 or 1g.10gb*7" },
+	{ "3g.40gb,", "there is no MIG profile ''" },
+};
+
+START_TEST(fixed_partitions)
+{
+	struct buf out = { 0 };
+	uint64_t parts;
+	struct err why;
+
+	if (mig_parts_parse(fixed[_i].text, ',', &parts, &why) < 0)
+		buf_puts(&out, why.text);
+	else
+		mig_parts_put(parts, ',', &out);
+	ck_assert_str_eq(out.data, fixed[_i].want);
+	buf_free(&out);
+}
+END_TEST
+
+START_TEST(what_is_held)
+{
+	uint64_t parts;
+
+	ck_assert(mig_parts_parse("3g.40gb@4!,1g.10gb@1,1g.10gb@0!", ',',
+	                          &parts, NULL) == 0);
+	ck_assert_uint_eq(mig_parts_all(parts), 8);
+	ck_assert_uint_eq(mig_parts_held(parts), 0xf1);
+	ck_assert_int_eq(mig_parts_free(parts), 375);
+	ck_assert_uint_eq(mig_parts_starts(parts, mig_find("1g.10gb")), 0x03);
+	ck_assert_uint_eq(mig_parts_all(0), 0);
+	ck_assert_int_eq(mig_parts_free(0), 1000);
 }
 END_TEST
 
@@ -92,5 +142,8 @@ SUITE(mig)
 	tcase_add_test(tc, free_starts);
 	tcase_add_test(tc, names);
 	tcase_add_test(tc, memory_of_models);
+	tcase_add_loop_test(tc, fixed_partitions, 0,
+	                    sizeof(fixed) / sizeof(fixed[0]));
+	tcase_add_test(tc, what_is_held);
 	tcase_add_test(tc, list_of_profiles);
 }

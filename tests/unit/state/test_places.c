@@ -135,6 +135,11 @@ static const struct {
 	  "snap node => node g0 cpus=3 mem=1G gpus=4 gpu_numa=0*2,1*2 "
 	  "threads=4 numa=0*2,1*2 thread_free=1000*3,0 "
 	  "numa_mem=512M,512M" },
+	{ "partitions for good",
+	  "pool here { }\nqueue batch { }\n"
+	  "node g0 { mig_fixed = {\"1:3g.40gb@4,1g.10gb\"} }",
+	  "snap node => node g0 cpus=6.5 mem=1G gpus=4 "
+	  "parts=-,1g.10gb@0/3g.40gb@4,-,-" },
 };
 
 START_TEST(sockets)
