@@ -147,25 +147,38 @@ static bool wants_waiting(const struct mass *m, const struct array *array)
 	return job != NULL;
 }
 
+/* Returns the record to which the request applies: `job`, a part with those of
+ * its tasks that are in `tasks`, which is split off, or NULL if it has none of
+ * these. An empty set stands for all tasks. */
+static struct job *part_of(struct daemon *d, const struct mass *m,
+                           struct job *job, const struct idset *tasks)
+{
+	if (!tasks->n)
+		return job;
+	if (job->task != NO_TASK)
+		return idset_has(tasks, job->task) ? job : NULL;
+	return access_job(d, &m->peer, job)
+	           ? state_split(d->state, job, tasks, clock_wall_s())
+	           : job;
+}
+
 /* Add to the request the records of an array: all of them or, if `tasks` is not
- * empty, those with these tasks. Tasks that have not started are split off as a
- * record of their own. Returns whether any record was found. */
+ * empty, those with these tasks. Returns whether any record was found. */
 static bool add_array(struct daemon *d, struct mass *m,
                       const struct array *array, const struct idset *tasks)
 {
 	bool any = false, waiting = !tasks->n && wants_waiting(m, array);
-	struct job *next;
+	bool one = tasks->n == 1 && idset_count(tasks) == 1;
+	struct job *job = array->first, *next;
 
-	for (struct job *job = array->first; job; job = next) {
-		struct job *part = job;
+	if (one)
+		job = state_task(d->state, array->id, idset_min(tasks));
+	for (; job; job = next) {
+		struct job *part;
 
-		next = job->array_next;
+		next = one ? NULL : job->array_next;
 		steps_add(1);
-		if (tasks->n && job->task != NO_TASK)
-			part = idset_has(tasks, job->task) ? job : NULL;
-		else if (tasks->n && access_job(d, &m->peer, job))
-			part =
-			    state_split(d->state, job, tasks, clock_wall_s());
+		part = part_of(d, m, job, tasks);
 		if (part && (!waiting || part->state == JOB_PENDING))
 			mass_add(m, part);
 		any = any || part;

@@ -134,9 +134,9 @@ struct job *state_task(const struct state *state, uint64_t array, uint32_t task)
 	if (job || !state_array(state, array))
 		return job;
 	/* A task that has no record of its own is in the record of an
-	 * unstarted part. */
-	for (job = state_array(state, array)->first; job;
-	     job = job->array_next) {
+	 * unstarted part; these are the first in the list. */
+	for (job = state_array(state, array)->first;
+	     job && job->task == NO_TASK; job = job->array_next) {
 		steps_add(1);
 		if (idset_has(&job->tasks, task))
 			return job;
@@ -333,16 +333,26 @@ void state_set(struct state *state, struct job *job, enum job_state to)
 	state_replan(state);
 }
 
+/* Insert the record behind the last one of its kind: those of unstarted parts
+ * come first. */
 static void link_array(struct array *array, struct job *job)
 {
-	job->array_prev = array->last;
-	job->array_next = NULL;
-	*(array->last ? &array->last->array_next : &array->first) = job;
-	array->last = job;
+	struct job *prev = array->last;
+
+	if (job->task == NO_TASK) {
+		prev = array->last_part;
+		array->last_part = job;
+	}
+	job->array_prev = prev;
+	job->array_next = prev ? prev->array_next : array->first;
+	*(prev ? &prev->array_next : &array->first) = job;
+	*(job->array_next ? &job->array_next->array_prev : &array->last) = job;
 }
 
 static void unlink_array(struct array *array, struct job *job)
 {
+	if (array->last_part == job)
+		array->last_part = job->array_prev;
 	*(job->array_prev ? &job->array_prev->array_next : &array->first) =
 	    job->array_next;
 	*(job->array_next ? &job->array_next->array_prev : &array->last) =

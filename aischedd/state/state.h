@@ -34,7 +34,9 @@ struct array {
 	/* lowest and highest exit status of its ended tasks, or -1 */
 	int32_t exit_low, exit_high;
 	bool dirty, is_new;
-	struct job *first, *last; /* its records, linked by array_next */
+	/* Its records, linked by array_next: those of unstarted parts, then
+	 * those of single tasks. last_part: the last of the former, or NULL */
+	struct job *first, *last, *last_part;
 };
 
 struct user {

@@ -1,6 +1,8 @@
 /* test_array.c - arrays: parts, limits, ids, counters */
 #include "aischedd/state/cluster/queue.h"
+#include "aischedd/state/life/split.h"
 #include "aischedd/state/load.h"
+#include "libcommon/steps.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
 
@@ -153,10 +155,39 @@ START_TEST(each_task_knows_its_array)
 }
 END_TEST
 
+/* Half of the tasks have records of their own. The other half has one, and is
+ * found there without a look at the others. */
+START_TEST(tasks_are_found_without_a_walk)
+{
+	enum { N = 1000 };
+	struct world w;
+	struct job *part;
+	uint64_t before;
+
+	world_init(&w, NULL);
+	world_submit(&w, "array=0-999");
+	for (uint32_t i = 0; i < N; i += 2)
+		state_split_task(w.state, state_task(w.state, 1, i), i);
+	part = state_task(w.state, 1, 1);
+	ck_assert_uint_eq(part->task, NO_TASK);
+	before = steps_so_far;
+	for (uint32_t i = 0; i < N; i++) {
+		const struct job *job = state_task(w.state, 1, i);
+
+		ck_assert(i % 2 ? job == part : job->task == i);
+		ck_assert_ptr_null(state_task(w.state, 1, N + i));
+	}
+	ck_assert_uint_le(steps_so_far - before, 2 * N);
+	world_check(&w);
+	world_fini(&w);
+}
+END_TEST
+
 SUITE(array)
 {
 	tcase_add_loop_test(tc, array_case, 0, ARRAY_SIZE(cases));
 	tcase_add_test(tc, counters_are_right_to_the_end);
 	tcase_add_test(tc, records_that_dissolve_are_forgotten);
 	tcase_add_test(tc, each_task_knows_its_array);
+	tcase_add_test(tc, tasks_are_found_without_a_walk);
 }
