@@ -48,6 +48,8 @@ static void add_members(struct buf *out, const char *unit, const json_t *object)
 	const char *key;
 	bool first = true;
 
+	if (!json_object_size(object))
+		buf_puts(out, "none");
 	json_object_foreach((json_t *)object, key, value) {
 		const char *own = unit_of(key);
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "aischedd/daemon.h"
+#include "aischedd/state/cluster/counts.h"
 #include "aischedd/state/cluster/node.h"
 #include "config.h"
 #include "libcommon/clock.h"
@@ -55,6 +56,24 @@ static json_t *get_shortcomings(const struct metrics_seen *seen)
 			json_array_append_new(list, json_string(text));
 	}
 	return list;
+}
+
+/* Returns how many starts the nodes of each pool of a cluster have refused, as
+ * {"gpu": 2, ...}. */
+static json_t *get_starts_refused(const struct metrics_seen *seen)
+{
+	const struct conf *conf = seen->d->conf;
+	const struct count_table *t = state_count_table(seen->d->state);
+	json_t *pools = json_object();
+
+	for (size_t i = 0; i < conf->npools; i++) {
+		uint64_t n = t->start_failures[i][FAULT_REFUSED];
+
+		if (runner_traits(conf->pools[i].runner)->has_api)
+			json_object_set_new(pools, conf->pools[i].name,
+			                    json_integer((json_int_t)n));
+	}
+	return pools;
 }
 
 /* GET(name, kind of JSON value, value): defines the getter of a metric; value
@@ -118,6 +137,7 @@ M("commits",         COUNTER, commits,        "transactions of the database")
 M("commit_ms.last",  GAUGE,   commit_ms_last, "duration of the last transaction")
 M("commit_ms.mean",  GAUGE,   commit_ms_mean, "mean duration of a transaction")
 M("commit_ms.max",   GAUGE,   commit_ms_max,  "duration of the longest transaction")
+M("starts_refused",  COUNTER, starts_refused, "starts that nodes refused, in each pool of a cluster")
 M("shortcomings",    INFO,    shortcomings,   "what the runners cannot do, and why")
 M("space_left",      INFO,    space_left,     "whether the database can grow")
 };

@@ -837,6 +837,7 @@ static void put_start_failures(struct prom *p)
 		[FAULT_SYSTEM] = "system",
 		[FAULT_USER] = "user",
 		[FAULT_POOL] = "pool",
+		[FAULT_REFUSED] = "refused",
 	};
 	const struct count_table *t = state_count_table(p->d->state);
 

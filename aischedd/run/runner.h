@@ -123,7 +123,10 @@ enum start_fault {
 	/* fault of the job, such as a missing shell or output that cannot be
 	 * written: the job becomes FAILED */
 	FAULT_USER,
-	FAULT_POOL /* fault of the pool: try again later, on any node */
+	FAULT_POOL, /* fault of the pool: try again later, on any node */
+	/* some nodes refuse such a task: try it again later, or on other
+	 * nodes; other tasks may start there */
+	FAULT_REFUSED
 };
 
 enum run_event_kind {
@@ -221,8 +224,8 @@ struct run_event {
 	/* RUN_REPLACED: how many tasks have been replaced so far */
 	uint32_t replaced;
 	enum start_fault fault; /* RUN_START_FAILED */
-	/* FAULT_SYSTEM: the nodes at fault; empty: all nodes of the job.
-	 * RUN_TASKS_LOST: the node of each lost task. */
+	/* FAULT_SYSTEM, FAULT_REFUSED: the nodes at fault; empty: all nodes of
+	 * the job. RUN_TASKS_LOST: the node of each lost task. */
 	struct strlist nodes;
 	/* RUN_TASKS_LOST: nodes that did not take a task */
 	struct strlist refused;

@@ -403,9 +403,10 @@ static bool lacks_slices(struct place_trial *t, struct place_lack *ret)
 }
 
 /* Whether the job would fit if it did not shun nodes because of where other
- * jobs are; if so, *ret says so. */
+ * jobs are, or because they have refused it; if so, *ret says so. */
 static bool lacks_company(struct place_trial *t, struct place_lack *ret)
 {
+	const struct snap *s = t->p->snap;
 	const struct allowed *now = t->allowed;
 	uint32_t node;
 	bool fits;
@@ -417,8 +418,10 @@ static bool lacks_company(struct place_trial *t, struct place_lack *ret)
 	t->allowed = now;
 	if (!fits)
 		return false;
-	ret->why = WHY_Affinity;
-	ret->node = SNAP_NONE;
+	ret->why = s->req.refused[t->req] ? WHY_StartFailed : WHY_Affinity;
+	ret->node = s->req.refused[t->req]
+	                ? s->shun[s->req.shun_first[t->req + 1] - 1]
+	                : SNAP_NONE;
 	return true;
 }
 

@@ -59,6 +59,10 @@ static void say_lack(struct pass *p, uint32_t row,
 	    : lack->got       ? WHY_GangPartial
 	                      : WHY_Resources,
 	    lack->node);
+	if (lack->why == WHY_StartFailed) {
+		v->retry_at = p->snap->req.refused[p->snap->pend.req[row]];
+		return;
+	}
 	v->what = lack->what;
 	v->lack = (struct verdict_lack){ .need = lack->need,
 		                         .have = lack->have,

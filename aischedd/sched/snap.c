@@ -367,6 +367,9 @@ static int check_req(const struct snap *s, uint32_t i, struct err *err)
 		return bad(err, "request", i, "no GPUs with that memory");
 	if (r->numa[i] > NUMA_TIGHT || r->links[i] > LINKS_STRICT)
 		return bad(err, "request", i, "unknown alignment");
+	if (!time_ok(r->refused[i]) ||
+	    (r->refused[i] && r->shun_first[i] == r->shun_first[i + 1]))
+		return bad(err, "request", i, "refused by no node");
 	if (!index_ok(r->reservation[i], s->resv.n))
 		return bad(err, "request", i, "unknown reservation");
 	if (!rule_ok(s, r->rule_first[i], r->rule_first[i + 1]))

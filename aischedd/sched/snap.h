@@ -221,7 +221,8 @@ struct snap_licenses {
 	X(uint8_t, exclusive) X(uint8_t, one_process) X(int64_t, time_limit) \
 	X(uint8_t, need) X(uint8_t, like) X(uint32_t, segment)              \
 	X(uint8_t, spread) X(uint8_t, spread_like)                          \
-	X(uint8_t, numa) X(uint8_t, links) X(uint32_t, reservation)
+	X(uint8_t, numa) X(uint8_t, links) X(uint32_t, reservation)         \
+	X(int64_t, refused)
 /* clang-format on */
 
 /* Requests: what a job asks for; jobs that ask for the same share one. */
@@ -237,8 +238,10 @@ struct snap_reqs {
 	const uint32_t *want_first;   /* slice of want: --nodelist */
 	const uint32_t *avoid_first;  /* slice of avoid: --exclude */
 	/* Slice of shun: nodes on which it may not start now because of where
-	 * other jobs are (--near, --apart). They count for what would fit if no
-	 * job ran. */
+	 * other jobs are (--near, --apart) or, at the end of the slice, because
+	 * they have refused it. They count for what would fit if no job ran.
+	 * refused: when the first of the latter may be tried again; 0: there
+	 * are none. */
 	const uint32_t *shun_first;
 	/* Slice of beside: ids of running jobs near which it is to run, in
 	 * ascending order: none of them is evicted or moved for it. */

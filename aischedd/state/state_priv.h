@@ -22,6 +22,7 @@
 #include "aischedd/state/life/depend_watch.h"
 #include "aischedd/state/life/evict.h"
 #include "aischedd/state/life/letter.h"
+#include "aischedd/state/life/refuse.h"
 #include "aischedd/state/pass/affinity.h"
 #include "aischedd/state/pass/apply.h"
 #include "aischedd/state/pass/placed.h"
@@ -84,6 +85,7 @@ struct state {
 	struct sweep sweep;
 	struct alarm_heap alarms;
 	struct claim_list claims;
+	struct refusal_list refusals;
 	struct placed_list placed;
 	struct cron_table crons;
 

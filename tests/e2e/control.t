@@ -300,7 +300,7 @@ is "its keys as JSON" "$(aictl --json status |
 	grep -oE '"[a-z_]+":' | tr -d '":' | xargs)" "version cluster pid\
  uptime_s jobs pending configuring running suspended completing queues nodes\
  connections store path bytes wal_bytes turns turn_steps_max passes pass_ms last mean max\
- commits commit_ms last mean max shortcomings space_left"
+ commits commit_ms last mean max starts_refused shortcomings space_left"
 like "dump" "$(aictl dump)" "^node $node "
 ok "ping" aictl ping --wait 10s
 printf 'hold 999\nping\n' >script

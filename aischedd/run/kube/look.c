@@ -59,11 +59,11 @@ static void fail_for_pod(struct kube_attempt *a, struct kube_slot *slot,
 		              *pod->waits_why ? pod->waits_why : "no reason");
 		kube_end_fail(a, FAULT_USER, text);
 	} else if (pod->phase == POD_FAILED && !pod->ran) {
-		text =
-		    xasprintf("node '%s' does not take pod %s: %s %s",
-		              pod->node, pod->name, pod->reason, pod->message);
+		text = kube_pod_refusal(pod);
 		slot->failed |= !a->end.fault.code;
-		kube_end_fail(a, FAULT_SYSTEM, text);
+		kube_end_fail(
+		    a, kube_pod_is_refused(pod) ? FAULT_REFUSED : FAULT_SYSTEM,
+		    text);
 	}
 	free(text);
 }

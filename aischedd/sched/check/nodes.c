@@ -180,7 +180,7 @@ const char *check_forbidden(const struct snap *s, uint32_t req, uint32_t node)
 		why = "starts fail there";
 	if (!why && among(s->shun, s->req.shun_first[req],
 	                  s->req.shun_first[req + 1], node))
-		why = "not near, or not apart from, other jobs";
+		why = "not near, or not apart from, other jobs, or refused";
 	return why;
 }
 

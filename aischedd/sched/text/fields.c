@@ -135,6 +135,7 @@ static const struct snap_field req_fields[] = {
 	NAME("numa", req.numa, NUMA_ANY, numa_names),
 	NAME("links", req.links, LINKS_PREFER, links_names),
 	REF("reservation", req.reservation, SNAP_NONE, SPACE_RESV),
+	VALUE("refused", FIELD_I64, req.refused, 0),
 };
 
 static const struct snap_field run_fields[] = {

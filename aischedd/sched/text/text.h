@@ -61,6 +61,7 @@
  *	want=NODES avoid=NODES shun=NODES beside=JOBS licenses=NAME:N,...
  *	need=LEVEL like=LEVEL segment= spread=LEVEL|node spread_like=LEVEL|node
  *	numa=prefer|strict|tight links=any|strict reservation=NAME
+ *	refused=TIME
  *	(rule is postfix: ib,h100,a100,|,&; a,*2 is a on two nodes or more)
  *	prefer=WORDS (postfix, one or more: ib,h100,a100,| is ib, then either)
  */

@@ -26,7 +26,7 @@ struct conf;
 struct job;
 struct state;
 
-enum { EVICT_KINDS = EVICT_NODE_DOWN + 1, FAULT_KINDS = FAULT_POOL + 1 };
+enum { EVICT_KINDS = EVICT_NODE_DOWN + 1, FAULT_KINDS = FAULT_REFUSED + 1 };
 
 enum { OVERDUE_PARTS = 60 };
 

@@ -113,6 +113,7 @@ void state_clock_set(struct state *state, int64_t by_ms, int64_t now_ms)
 			node->want_at += by;
 		node->idle_since = NO_TIME;
 	}
+	refusals_retry(state, now);
 	for (size_t i = 0; i < state->scales.n; i++)
 		if (state->scales.scale[i].retry_at > now)
 			state->scales.scale[i].retry_at = now;

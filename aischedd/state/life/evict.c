@@ -224,7 +224,7 @@ static void back_off(struct state *state, struct node *node, int64_t now,
 	state_replan(state);
 }
 
-static bool is_among(const struct strlist *list, const char *name)
+bool nodes_are_among(const struct strlist *list, const char *name)
 {
 	size_t i = 0;
 
@@ -242,7 +242,7 @@ void nodes_blame(struct state *state, const struct job *job,
 		uint64_t before = node->failed_job;
 		struct buf why = { 0 };
 
-		if (whose->n && !is_among(whose, node->name))
+		if (whose->n && !nodes_are_among(whose, node->name))
 			continue;
 		node->failed_job = job->id;
 		if (!before || before == job->id)

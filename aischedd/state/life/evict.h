@@ -68,6 +68,9 @@ bool evict_is_ending(const struct job *job);
 /* Returns the time before which no plan may evict the job. */
 int64_t evict_safe_until(const struct state *state, const struct job *job);
 
+/* Whether the name is one of the list. */
+bool nodes_are_among(const struct strlist *list, const char *name);
+
 /* Record a failed start on those of the job's nodes that `whose` names, or on
  * all of them if the list is empty. On a node where the starts of two different
  * jobs have failed in a row, nothing starts for a while. */

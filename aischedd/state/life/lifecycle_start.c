@@ -169,6 +169,7 @@ int life_started(struct state *state, struct job *job,
 	ledger_book(state, job, ev->now);
 	job_runs(job)->start_fails = 0;
 	nodes_absolve(state, job);
+	refusals_forget(state, job);
 	state_set(state, job, JOB_RUNNING);
 	if (as_planned)
 		/* The last plan already had this start: take back the request
@@ -198,7 +199,9 @@ int life_start_failed(struct state *state, struct job *job,
 		            ev->now);
 		return 0;
 	}
-	if (ev->fault != FAULT_POOL)
+	if (ev->fault == FAULT_REFUSED)
+		refusals_note(state, job, &ev->nodes, ev->now);
+	else if (ev->fault != FAULT_POOL)
 		nodes_blame(state, job, &ev->nodes, ev->now);
 	job_runs(job)->retry_at =
 	    ev->now + backoff_s(job_runs(job)->start_fails++);

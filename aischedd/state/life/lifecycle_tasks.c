@@ -154,8 +154,10 @@ int life_tasks_lost(struct state *state, struct job *job,
 	(void)err;
 	if (ev->resize == job->runs->resize)
 		n = find_lost(state, job, ev, lost);
-	if (ev->refused.n)
+	if (ev->refused.n) {
 		nodes_blame(state, job, &ev->refused, ev->now);
+		refusals_note(state, job, &ev->refused, ev->now);
+	}
 	if (n && n < job->place->ntasks) {
 		counts_evicted(state, job, EVICT_NODE_DOWN);
 		life_set_text(job, ev->text);

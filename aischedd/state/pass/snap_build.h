@@ -44,6 +44,12 @@ struct taken_rows {
 	uint32_t first_claim;
 };
 
+/* A refusal that has not ended. */
+struct build_refusal {
+	struct refusal it;
+	uint32_t next; /* of the same request: its index plus one; or 0 */
+};
+
 struct build {
 	const struct state *state; /* NULL once everything was copied */
 	/* copies of the jobs that hold nodes, which the snapshot lists from the
@@ -66,7 +72,8 @@ struct build {
 	    avoids, shuns, besides, uses;
 	/* nodes held by claims; users of reservations */
 	struct arena_list claims, guests;
-	struct arena_list reqs; /* struct req_row, in scratch */
+	struct arena_list reqs;     /* struct req_row, in scratch */
+	struct arena_list refusals; /* struct build_refusal, in scratch */
 	struct taken_rows rows;
 	struct judgements judged;
 };

@@ -15,13 +15,17 @@
 
 /* One request. rule, prefer, want, avoid, shun, beside and license say where
  * the request's slices begin in the lists rules, prefers, wants, avoids, shuns,
- * besides and uses of struct build. list_shunned() sets shun. */
+ * besides and uses of struct build. list_shunned() sets shun, refused and
+ * refusal. */
 struct req_row {
 	const struct row_key *key;
 	const struct shun *shuns; /* NULL: it shuns no node */
 	uint32_t gpu_type, reservation;
 	uint8_t profile;
 	uint32_t rule, prefer, want, avoid, shun, beside, license;
+	int64_t refused;
+	/* the first of its refusals: index in build.refusals, plus one; or 0 */
+	uint32_t refusal;
 };
 
 /* X(type, column of struct snap_reqs, its value for a struct req_row *r) */
@@ -55,7 +59,8 @@ struct req_row {
 	X(uint8_t, spread_like, r->key->spread_like)        \
 	X(uint8_t, numa, r->key->numa)                      \
 	X(uint8_t, links, r->key->links)                    \
-	X(uint32_t, reservation, r->reservation)
+	X(uint32_t, reservation, r->reservation)            \
+	X(int64_t, refused, r->refused)
 
 static const char *name_in(const char *text)
 {
@@ -179,15 +184,60 @@ static const struct shun *shun_of(struct build *b, const char *text)
 	return shun;
 }
 
+void snapshot_take_refusals(struct build *b)
+{
+	const struct refusal_list *list = &b->state->refusals;
+
+	for (uint32_t i = 0; i < list->n; i++)
+		if (list->it[i].retry_at > b->snap->now)
+			*(struct build_refusal *)arena_push(
+			    b->scratch, &b->refusals,
+			    sizeof(struct build_refusal)) =
+			    (struct build_refusal){ .it = list->it[i] };
+}
+
+/* Link the refusals of each request. */
+static void link_refusals(struct build *b)
+{
+	struct build_refusal *refusal = b->refusals.p;
+	struct req_row *r = b->reqs.p;
+
+	for (uint32_t i = 0; i < b->refusals.n; i++) {
+		uintptr_t req =
+		    (uintptr_t)map_find(&b->req_of, refusal[i].it.req_hash);
+
+		if (!req)
+			continue;
+		refusal[i].next = r[req - 1].refusal;
+		r[req - 1].refusal = i + 1;
+	}
+}
+
+static void list_refused(struct build *b, struct req_row *r)
+{
+	const struct build_refusal *refusal = b->refusals.p;
+
+	for (uint32_t i = r->refusal; i; i = refusal[i - 1].next) {
+		const struct refusal *it = &refusal[i - 1].it;
+
+		*(uint32_t *)snapshot_push(b, &b->shuns, sizeof(uint32_t)) =
+		    it->node;
+		if (!r->refused || it->retry_at < r->refused)
+			r->refused = it->retry_at;
+	}
+}
+
 /* List the nodes that the requests shun. */
 static void list_shunned(struct build *b)
 {
 	struct req_row *r = b->reqs.p;
 
+	link_refusals(b);
 	for (size_t i = 0; i < b->reqs.n; i++) {
 		r[i].shun = (uint32_t)b->shuns.n;
 		if (r[i].shuns)
 			shun_list(b->domains, r[i].shuns, b->arena, &b->shuns);
+		list_refused(b, &r[i]);
 	}
 }
 

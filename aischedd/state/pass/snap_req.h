@@ -19,6 +19,9 @@ uint32_t snapshot_req(struct build *b, const char *key, uint64_t hash);
 /* snapshot_req() for a job that is in no row and holds no nodes. */
 uint32_t snapshot_req_of_other(struct build *b, const struct job *job);
 
+/* Copy the refusals that have not ended (life/refuse.h). */
+void snapshot_take_refusals(struct build *b);
+
 /* Write the columns of requests into the snapshot, after all requests
  * were added. */
 void snapshot_reqs(struct build *b);

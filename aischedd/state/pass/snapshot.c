@@ -226,6 +226,7 @@ static struct build *take(struct state *state, int64_t now, struct arena *arena,
 	build_queues(b);
 	build_users(b);
 	build_licenses(b);
+	snapshot_take_refusals(b);
 	snapshot_run(b);
 	snapshot_take_pend(b, extra, only);
 	if (!only)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/state/cluster/counts.h"
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/life/lifecycle.h"
 #include "tests/unit/check.h"
@@ -577,6 +578,40 @@ START_TEST(of_a_gang_those_are_to_blame_whose_pods_did_not_run)
 }
 END_TEST
 
+/* A node that has refused a job gets no other job with the same request for a
+ * while, each time for longer, but jobs with other requests. */
+START_TEST(a_node_that_refused_a_request_is_avoided_by_it)
+{
+	struct event_in ev = { .kind = EV_start_failed,
+		               .attempt = 1,
+		               .fault = FAULT_REFUSED,
+		               .text = "not aligned" };
+	const struct count_table *counts;
+	const struct job *job;
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_node(&w, "n1", 4, 4000, 2);
+	world_submit(&w, "");
+	world_plan(&w);
+	job = state_job(w.state, 1);
+	ck_assert_uint_eq(job->place->task[0].node, 0);
+	ev.now = w.now;
+	state_event(w.state, state_job(w.state, 1), &ev, NULL);
+	ck_assert_int_eq(job->state, JOB_PENDING);
+	ck_assert_uint_eq(job->runs->restarts, 0);
+	counts = state_count_table(w.state);
+	ck_assert_uint_eq(counts->start_failures[0][FAULT_REFUSED], 1);
+	world_submit(&w, "");
+	world_submit(&w, "cpus-per-task=4");
+	world_plan(&w);
+	ck_assert_uint_eq(state_job(w.state, 2)->place->task[0].node, 1);
+	ck_assert_uint_eq(state_job(w.state, 3)->place->task[0].node, 0);
+	ck_assert_int_eq(state_node(w.state, 0)->fails, 0);
+	world_fini(&w);
+}
+END_TEST
+
 START_TEST(what_it_used_adds_up)
 {
 	const struct outcome first = {
@@ -653,6 +688,7 @@ SUITE(lifecycle)
 	tcase_add_test(tc, what_holds_it_up_is_told);
 	tcase_add_test(tc, what_is_wrong_with_a_pool_is_no_fault_of_a_node);
 	tcase_add_test(tc, of_a_gang_those_are_to_blame_whose_pods_did_not_run);
+	tcase_add_test(tc, a_node_that_refused_a_request_is_avoided_by_it);
 	tcase_add_test(tc, what_it_used_adds_up);
 	tcase_add_test(tc, a_grace_that_runs_can_be_shortened);
 }

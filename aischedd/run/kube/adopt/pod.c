@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/run/kube/adopt/end.h"
 #include "aischedd/run/kube/kube.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
@@ -104,12 +105,30 @@ static struct kube_adopt_slot *free_slot(struct kube_adoptee *j,
 	return NULL;
 }
 
-/* Note in the pod's slot that the pod has run. If the pod is over, free the
- * slot for the next pod. */
+/* If the kubelet has refused the pod, fail the start, unless the Job has begun
+ * or ended: the Job controller would make pod after pod for the same node,
+ * until the Job fails. */
+static void judge_refused(struct kube_adopt_pod *p)
+{
+	struct kube_adoptee *j = p->of;
+	char *text;
+
+	if (!p->slot || !kube_pod_is_refused(&p->pod) || j->run.started ||
+	    kube_adopt_is_over(j) || kube_adopt_end_is_due(j))
+		return;
+	p->slot->failed = true;
+	text = kube_pod_refusal(&p->pod);
+	kube_adopt_end_fail(j, FAULT_REFUSED, text);
+	free(text);
+}
+
+/* Note in the pod's slot that the pod has run or was refused. If the pod is
+ * over, free the slot for the next pod. */
 static void settle(struct kube_adopt_pod *p)
 {
 	if (p->slot && p->pod.ran)
 		p->slot->ran = true;
+	judge_refused(p);
 	if (p->gone || kube_pod_is_over(&p->pod) ||
 	    (p->pod.deleting && !is_bound(p)))
 		leave_slot(p);

@@ -425,3 +425,24 @@ bool kube_pod_is_lost(const struct kube_pod *pod)
 	       strcmp(pod->reason, "DeadlineExceeded") != 0 && !pod->oom &&
 	       !pod->out_of_disk;
 }
+
+bool kube_pod_is_refused(const struct kube_pod *pod)
+{
+	static const char *const words[] = { "TopologyAffinityError",
+		                             "UnexpectedAdmissionError" };
+
+	if (pod->phase != POD_FAILED || pod->ran)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (!strcmp(pod->reason, words[i]))
+			return true;
+	/* "OutOf" and the resource of which the node has too little left */
+	return !strncmp(pod->reason, "OutOf", strlen("OutOf"));
+}
+
+char *kube_pod_refusal(const struct kube_pod *pod)
+{
+	return xasprintf("node '%s' does not take pod %s: %s%s%s", pod->node,
+	                 pod->name, *pod->reason ? pod->reason : "no reason",
+	                 *pod->message ? ": " : "", pod->message);
+}

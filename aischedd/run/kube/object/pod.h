@@ -74,6 +74,13 @@ static inline bool kube_pod_is_over(const struct kube_pod *pod)
  * as an eviction. */
 bool kube_pod_is_lost(const struct kube_pod *pod);
 
+/* Whether the kubelet refused the pod when it was bound to the node: it never
+ * ran there. */
+bool kube_pod_is_refused(const struct kube_pod *pod);
+
+/* Returns a sentence about a pod that has failed before it ran, on the heap. */
+char *kube_pod_refusal(const struct kube_pod *pod);
+
 /* Whether the pod ended badly because of its container. */
 static inline bool kube_pod_is_bad(const struct kube_pod *pod)
 {

@@ -143,6 +143,22 @@ END_TEST
 
 /* --- pods that do not start --- */
 
+START_TEST(a_start_that_a_kubelet_refuses_blames_that_node_only)
+{
+	struct kube_task *task = stage_pod(a, 1, "one", "n1");
+
+	a->start.told = false;
+	stage_pod(a, 0, "other", "n0");
+	task->pod.ran = false;
+	stage_lose(task, "TopologyAffinityError", false);
+	kube_look_at(a);
+	ck_assert_int_eq(a->end.whose, FAULT_REFUSED);
+	ck_assert(!a->slots.slot[0].failed && a->slots.slot[1].failed);
+	ck_assert_str_eq(a->end.fault.text, "node 'n1' does not take pod one: "
+	                                    "TopologyAffinityError");
+}
+END_TEST
+
 START_TEST(a_task_placed_anew_that_does_not_start_is_given_up)
 {
 	struct kube_task *task = stage_pod(a, 0, "one", "n0");
@@ -255,6 +271,8 @@ SUITE(kube_loss)
 	tcase_add_test(tc, disrupted_pods_have_successors_without_limit);
 	tcase_add_test(tc, losses_in_a_row_are_told_ever_later);
 	tcase_add_test(tc, a_node_that_does_not_take_a_task_is_told);
+	tcase_add_test(tc,
+	               a_start_that_a_kubelet_refuses_blames_that_node_only);
 	tcase_add_test(tc, a_task_placed_anew_that_does_not_start_is_given_up);
 	tcase_add_test(tc, one_that_cannot_be_bound_goes_elsewhere);
 	tcase_add_test(tc, a_reader_of_its_log_waits_for_the_next_pod);

@@ -761,6 +761,33 @@ START_TEST(pod_ends)
 END_TEST
 
 static const struct {
+	const char *status;
+	bool refused;
+} refusals[] = {
+	{ "'phase': 'Failed', 'reason': 'TopologyAffinityError'", true },
+	{ "'phase': 'Failed', 'reason': 'UnexpectedAdmissionError'", true },
+	{ "'phase': 'Failed', 'reason': 'OutOfcpu'", true },
+	{ "'phase': 'Failed', 'reason': 'OutOfnvidia.com/gpu'", true },
+	{ "'phase': 'Failed', 'reason': 'NodeAffinity'", false },
+	{ "'phase': 'Pending', 'reason': 'OutOfcpu'", false },
+	{ "'phase': 'Failed', 'reason': 'OutOfcpu', " ENDED("1", "Error"),
+	  false },
+};
+
+START_TEST(pod_is_refused)
+{
+	char *text = xasprintf("{'metadata': {'name': 'p', 'uid': 'u'}, "
+	                       "'status': {%s}}",
+	                       refusals[_i].status);
+	struct kube_pod pod = read_pod(text);
+
+	ck_assert_int_eq(kube_pod_is_refused(&pod), refusals[_i].refused);
+	kube_pod_fini(&pod);
+	free(text);
+}
+END_TEST
+
+static const struct {
 	const char *message, *unable;
 	int64_t cpu_ms, peak_kib;
 } words[] = {
@@ -919,6 +946,7 @@ SUITE(kube_object)
 	tcase_add_loop_test(tc, pod_uses, 0, ARRAY_SIZE(uses));
 	tcase_add_test(tc, pod_knows_how_often_its_index_has_failed);
 	tcase_add_loop_test(tc, pod_ends, 0, ARRAY_SIZE(ends));
+	tcase_add_loop_test(tc, pod_is_refused, 0, ARRAY_SIZE(refusals));
 	tcase_add_loop_test(tc, last_words, 0, ARRAY_SIZE(words));
 	tcase_add_test(tc, last_words_on_steps);
 	tcase_add_test(tc, a_script_that_runs_once_is_a_pod_for_each_node);
