@@ -6,7 +6,9 @@
 #include "libcommon/hostlist.h"
 #include "libcommon/mem.h"
 
-enum { PAST_ROWS = 2000 }; /* most rows read by one query */
+/* PAST_ROWS: most rows read by one query. PAST_IDS: most ids of a request that
+ * are looked up over one connection, as a task of the reader's thread. */
+enum { PAST_ROWS = 2000, PAST_IDS = 1000 };
 
 static bool placed_on(const char *place, const struct filter *nodes)
 {
@@ -106,6 +108,40 @@ static void past_attempt(const struct past_attempt *past, void *arg)
 	r->rows++;
 }
 
+static uint32_t only_task(const struct jobid *id)
+{
+	return id->tasks.n && idset_count(&id->tasks) == 1
+	           ? idset_min(&id->tasks)
+	           : NO_TASK;
+}
+
+static void aim(struct reading *r)
+{
+	const struct jobid *id = &r->wanted[r->wanted_at].id;
+
+	r->query.id = id->job;
+	r->query.task = only_task(id);
+}
+
+/* Aim the query at the next id of the request, if one task of the reader's
+ * thread can look up both. */
+static bool next_id(void *arg)
+{
+	struct reading *r = arg;
+	size_t at = r->wanted_at + 1;
+
+	if (at >= r->nwanted || at % PAST_IDS == 0 ||
+	    r->past_rows >= PAST_ROWS || r->out.len >= READ_PIECE ||
+	    page_is_full(&r->page) ||
+	    (only_task(&r->wanted[at].id) == NO_TASK) !=
+	        (r->query.task == NO_TASK))
+		return false;
+	r->query.after = NO_TIME;
+	r->wanted_at = at;
+	aim(r);
+	return true;
+}
+
 static struct reading *of_task(struct thread_task *task)
 {
 	return (struct reading *)(void *)((char *)task -
@@ -161,15 +197,11 @@ static void begin_at_cursor(struct reading *r)
 
 void read_past(struct reading *r)
 {
-	if (r->wanted) {
-		const struct jobid *id = &r->wanted[r->wanted_at].id;
-
-		r->query.id = id->job;
-		r->query.task = id->tasks.n && idset_count(&id->tasks) == 1
-		                    ? idset_min(&id->tasks)
-		                    : NO_TASK;
-	}
+	if (r->wanted)
+		aim(r);
 	begin_at_cursor(r);
+	/* The next id needs another query than the rest of this one's rows. */
+	r->query.next = r->wanted && r->query.after == NO_TIME ? next_id : NULL;
 	if (!r->store_path)
 		r->store_path = xstrdup(store_path(r->d->store));
 	r->query.ended_only = true;

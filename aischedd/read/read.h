@@ -78,7 +78,8 @@ struct reading {
 	size_t nwanted, wanted_at;
 	/* ids in `wanted` before this index were looked up in the state */
 	size_t taken_at;
-	size_t past_rows; /* rows that the current query has returned */
+	/* rows that the current queries have returned, over one connection */
+	size_t past_rows;
 
 	/* list only this user's jobs; NULL: those of all users */
 	char *only_user;

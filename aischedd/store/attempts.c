@@ -133,5 +133,5 @@ int store_attempts(const char *path, const struct history_query *query,
 {
 	struct attempts_reader r = { fn, arg };
 
-	return past_read(path, sql_of(query), query, take_row, &r, err);
+	return past_read(path, sql_of(query), query, take_row, &r, arg, err);
 }

@@ -61,5 +61,5 @@ int store_history(const char *path, const struct history_query *query,
 {
 	struct jobs_reader r = { fn, arg };
 
-	return past_read(path, sql_of(query), query, take_row, &r, err);
+	return past_read(path, sql_of(query), query, take_row, &r, arg, err);
 }

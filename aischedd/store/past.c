@@ -25,14 +25,16 @@ static int read_rows(struct db *db, const struct history_query *q,
 }
 
 int past_read(const char *path, char *sql, const struct history_query *query,
-              past_row_fn *fn, void *ctx, struct err *err)
+              past_row_fn *fn, void *ctx, void *arg, struct err *err)
 {
 	const char *text[] = { sql };
 	struct db db;
 	int result = db_open(&db, path, true, text, 1, err);
 
 	if (result == 0) {
-		result = read_rows(&db, query, fn, ctx, err);
+		do
+			result = read_rows(&db, query, fn, ctx, err);
+		while (result == 0 && query->next && query->next(arg));
 		db_close(&db);
 	}
 	free(sql);

@@ -16,8 +16,8 @@
 typedef int past_row_fn(const struct stmt *s, void *ctx, struct err *err);
 
 /* Run the query `sql`, which this function frees, and call fn for each row.
- * Thread safe. */
+ * arg: for query->next. Thread safe. */
 int past_read(const char *path, char *sql, const struct history_query *query,
-              past_row_fn *fn, void *ctx, struct err *err);
+              past_row_fn *fn, void *ctx, void *arg, struct err *err);
 
 #endif

@@ -104,6 +104,10 @@ struct history_query {
 	uint64_t after_id;
 	int64_t after_attempt; /* for attempts: number of the last one seen */
 	size_t limit;
+	/* Called after the last row, unless NULL. If it returns true, the query
+	 * is run again over the same connection, for the `id` and `task` that
+	 * it has set. It may not begin or cease to set a task, or `after`. */
+	bool (*next)(void *arg);
 };
 
 typedef void past_job_fn(const struct past_job *past, void *arg);

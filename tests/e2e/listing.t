@@ -265,6 +265,18 @@ ok "are released" aicancel -n many
 is "are gone" "$(aiq -h -n many)" ""
 is "and in the history" "$(aiq --history -h -n many -t CA -o name | wc -l)" 6000
 
+# Prints the number of turns of the daemon's loop.
+turns()
+{
+	aictl status | awk '$1 == "turns" { print $2 }'
+}
+
+was=$(turns)
+# shellcheck disable=SC2046 # the words are ids
+is "many ids are looked up in the history" "$(aiq -h -o name \
+	$(seq -f "${run_id}_%.0f" 0 2999) 2>&1 | grep -c 'no such job')" 1
+ok "without a turn for each" [ "$(turns)" -lt "$((was + 1000))" ]
+
 # --- long listings ---------------------------------------------------------
 
 stop_daemon
