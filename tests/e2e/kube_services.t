@@ -198,6 +198,14 @@ like "which is told what to do" "$note" "spec.schedulingGates"
 scheduler=default-scheduler make_pod strange 1
 ok "and one for another scheduler" wait_for says strange Refused
 like "with the field" "$note" "set spec.schedulerName to 'aisched'"
+make_pod even 1 "" "$gate"'"topologySpreadConstraints": [{"maxSkew": 1,
+	"topologyKey": "kubernetes.io/hostname",
+	"whenUnsatisfiable": "DoNotSchedule",
+	"matchLabelKeys": ["batch.kubernetes.io/job-name"],
+	"labelSelector": {"matchLabels": {"app": "even"}}}],'
+ok "and one that must be spread with pods of other jobs" wait_for says even \
+	Refused
+like "with the field, too" "$note" "topologySpreadConstraints: each pod is a job"
 make_pod again 1 '"aisched.io/requeue": "yes"'
 ok "and one that wants to be requeued" wait_for says again Refused
 queue=brief make_pod endless 1

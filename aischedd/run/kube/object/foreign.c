@@ -331,7 +331,8 @@ static int take_spread(struct wish *w, const char *name,
 	const json_t *template = json_object_get(w->job, "template");
 	struct buf text = { 0 };
 	struct request req;
-	int rc = kube_spread(template, name, topology, &text, err);
+	int rc =
+	    kube_spread(template, w->plain ? NULL : name, topology, &text, err);
 	bool wish = text.len && strchr(text.data, ':');
 
 	if (rc == 0 && text.len && spec->spread && !wish)

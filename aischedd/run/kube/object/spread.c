@@ -86,7 +86,12 @@ static const char *level_said(const json_t *c, const json_t *labels,
 	const json_t *least = json_object_get(c, "minDomains");
 	bool only;
 
-	if (!level)
+	if (!name)
+		err_set(err, EINVAL,
+		        FIELD ": each pod is a job of its own, and --spread "
+		              "counts no pods of other jobs: set "
+		              "whenUnsatisfiable to ScheduleAnyway");
+	else if (!level)
 		err_set(err, EINVAL,
 		        FIELD ": topologyKey '%.100s' is the label of no level "
 		              "of the topology",

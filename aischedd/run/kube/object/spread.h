@@ -23,9 +23,10 @@ const char *kube_spread_level(const struct conf_topology *topology,
 
 /*
  * Append to *ret the value of --spread for a pod template (metadata and spec),
- * or nothing. name: name of the Job. Fails with EINVAL if --spread cannot
- * express a constraint that is not a preference; the error is meant for the
- * Job's owner.
+ * or nothing. name: name of the Job, or NULL for a pod that no Job made, whose
+ * constraint always counts pods of other jobs. Fails with EINVAL if --spread
+ * cannot express a constraint that is not a preference; the error is meant for
+ * the Job's owner.
  */
 int kube_spread(const json_t *template, const char *name,
                 const struct conf_topology *topology, struct buf *ret,
