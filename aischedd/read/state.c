@@ -145,7 +145,8 @@ static void take_nodes(struct reading *r)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct node *node = state_node(state, i);
 
-		if (node->removed || (node->absent && !r->left[i].jobs))
+		if (node->removed ||
+		    (node->absent && node->gone && !r->left[i].jobs))
 			continue;
 		if (filter_has(&r->by.names, node->name) ||
 		    filter_has(&r->by.names, node->full))

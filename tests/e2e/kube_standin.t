@@ -132,6 +132,14 @@ kube delete node last-0 >/dev/null
 ok "a node that the autoscaler removes can be added again" wait_for nodes_are \
 	"added-0 IDLE burst-3 POWERED_DOWN first-0 IDLE"
 
+# burst-0 is another node of the template, and takes the place of burst-3.
+kube_nodes 2 burst 8 group=burst
+ok "a node with the name of a place that another has taken is listed" wait_for \
+	nodes_are "added-0 IDLE burst-0 IDLE burst-1 IDLE first-0 IDLE"
+kube delete node burst-0 burst-1 >/dev/null
+ok "while it is there" wait_for nodes_are \
+	"added-0 IDLE burst-3 POWERED_DOWN first-0 IDLE"
+
 # --- stand-ins that are no longer wanted ----------------------------------------
 
 job=$(nodes_job 3)

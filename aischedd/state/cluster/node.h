@@ -86,8 +86,8 @@ struct node {
 	/* the template by whose labels the node is known, by number plus one;
 	 * 0: none (scale.h) */
 	uint32_t member;
-	/* The node is not there and not listed: a member has taken its place,
-	 * or it was a member. */
+	/* The node is listed only while it is there: a member has taken its
+	 * place, or it was a member. */
 	bool absent;
 	bool unused; /* it was asked for, and no job has used it since */
 	enum node_want want;
