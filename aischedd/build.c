@@ -284,7 +284,7 @@ static int build(struct daemon *d, bool accept_loss, struct err *err)
 	state_set_zone(d->state, d->zone);
 	if (daemon_new_crons(d, err) < 0 ||
 	    store_load(d->store, d->state, clock_wall_s(), err) < 0 ||
-	    daemon_resume_clock(d, err) < 0 ||
+	    daemon_check_pools(d, err) < 0 || daemon_resume_clock(d, err) < 0 ||
 	    !(d->history = thread_new(d->base, err)) ||
 	    !(d->planner = thread_new(d->base, err)))
 		return -1;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "aischedd/daemon.h"
+#include "aischedd/state/cluster/pool.h"
 #include "libcommon/durable.h"
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
@@ -85,6 +86,56 @@ int daemon_keep_pools(const struct daemon *d, struct conf *conf,
 		    conf_keep_pool(conf, &first->pools[i], err) < 0)
 			return -1;
 	return 0;
+}
+
+/* --- check pools --- */
+
+static bool is_same(const char *a, const char *b)
+{
+	return !strcmp(a ? a : "", b ? b : "");
+}
+
+static bool is_same_cluster(const struct conf_pool *a,
+                            const struct conf_pool *b)
+{
+	return a->runner == b->runner &&
+	       is_same(a->kubeconfig, b->kubeconfig) &&
+	       is_same(a->context, b->context);
+}
+
+/* was: the pool as the last daemon had it, from this file. */
+static int check(const struct daemon *d, uint32_t pool,
+                 const struct conf_pool *was, const char *file, struct err *err)
+{
+	uint32_t jobs = state_pool_jobs(d->state, pool);
+	const char *path = was->kubeconfig ? was->kubeconfig : "";
+
+	if (!jobs || is_same_cluster(was, &d->conf->pools[pool]))
+		return 0;
+	return err_set(err, EBUSY,
+	               "pool '%s' still has %u running job%s in the cluster of "
+	               "kubeconfig '%.60s': give the new cluster another name, "
+	               "or, if it is the same one, remove %s",
+	               was->name, (unsigned)jobs, jobs > 1 ? "s" : "", path,
+	               file);
+}
+
+int daemon_check_pools(const struct daemon *d, struct err *err)
+{
+	int status = 0;
+
+	for (uint32_t i = 0; !status && i < d->conf->npools; i++) {
+		char *file = file_of(d, d->conf->pools[i].name);
+		struct conf *old =
+		    access(file, F_OK) ? NULL : conf_load(file, NULL, NULL);
+
+		if (old && !d->conf->pools[i].leaving)
+			status = check(d, i, &old->pools[0], file, err);
+		if (old)
+			conf_free(old);
+		free(file);
+	}
+	return status;
 }
 
 /* --- note and forget pools --- */

@@ -17,6 +17,11 @@ struct daemon;
  * the daemon starts, before anything looks at conf's pools. */
 void daemon_recall_pools(struct daemon *d, struct conf *conf);
 
+/* Check that pools with running jobs still lead to the cluster in which these
+ * run. Fails with EBUSY, before anything has changed, if a pool has its name
+ * from one of another cluster: its jobs would be lost. */
+int daemon_check_pools(const struct daemon *d, struct err *err);
+
 /* Add them to a configuration that is loaded again. Fails if there are too many
  * pools. */
 int daemon_keep_pools(const struct daemon *d, struct conf *conf,

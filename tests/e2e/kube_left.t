@@ -58,6 +58,25 @@ ok "another waits, once it has run" wait_for is_state "$waits" PENDING
 like "with the address of its port" "$(names_of services)" "aj-test-$waits-ports"
 pod=$(names_of pods)
 
+# --- its name is given to another cluster --------------------------------------
+
+cp "$kube/admin.conf" "$kube/other.conf"
+kill_daemon
+configure "
+	queue default { grace = \"1s\" }
+	pool here { runner = local }
+	$(pool old | sed s/admin.conf/other.conf/)
+	$(pool new)"
+start_daemon 2>/dev/null
+is "the daemon does not start if that would lose the job" $? 1
+like "and says why" "$(tail -n 1 "$log")" \
+	"pool 'old' still has 1 running job in the cluster of kubeconfig '$kube/admin.conf': give the new cluster another name"
+rm "$dir/state/pools/old"
+start_daemon || bail "aischedd does not start with a kubeconfig that moved"
+ok "if it is the same cluster, the job runs on" wait_for is_state "$runs" \
+	RUNNING
+is "in its pod" "$(names_of pods)" "$pod"
+
 # --- the pool is gone ---------------------------------------------------------
 
 kill_daemon

@@ -142,6 +142,16 @@ void state_lose_orphans(struct state *state, uint32_t pool, int64_t now)
 	}
 }
 
+uint32_t state_pool_jobs(const struct state *state, uint32_t pool)
+{
+	uint32_t n = 0;
+
+	for (const struct job *job = state->records.placed; job;
+	     job = job->row_next)
+		n += state->nodes.node[job->place->task[0].node].pool == pool;
+	return n;
+}
+
 bool state_pool_has_trouble(const struct state *state, uint32_t pool)
 {
 	return state->pools.trouble[pool] != NULL;

@@ -67,6 +67,9 @@ void state_lose_orphans(struct state *state, uint32_t pool, int64_t now);
 /* Set why the pool's runner cannot start jobs now, which users see as the
  * reason why jobs wait; NULL: it can. */
 void state_pool_trouble(struct state *state, uint32_t pool, const char *text);
+/* Returns how many jobs have nodes of the pool. */
+uint32_t state_pool_jobs(const struct state *state, uint32_t pool);
+
 bool state_pool_has_trouble(const struct state *state, uint32_t pool);
 
 /* --- for this folder ---------------------------------------------------- */
