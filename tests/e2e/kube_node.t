@@ -585,6 +585,47 @@ ok "two ranks" wait_for is_state "$id" COMPLETED
 is "meet, by the whole name" "$(cat "$work/meet")" \
 	"rank 1 of 2: aj-test-$id-1-0.aj-test-$id-1.$ns.svc.cluster.local"
 
+# --- a Deployment in a queue ----------------------------------------------------
+
+kube create -f - >/dev/null <<-END
+	{"apiVersion": "apps/v1", "kind": "Deployment",
+	"metadata": {"name": "serve", "namespace": "$ns"}, "spec": {"replicas": 1,
+	"selector": {"matchLabels": {"app": "serve"}}, "template": {
+	"metadata": {"labels": {"app": "serve", "aisched.io/queue": "default"}},
+	"spec": {"schedulerName": "aisched", "terminationGracePeriodSeconds": 1,
+	"schedulingGates": [{"name": "aisched.io/queue"}],
+	"containers": [{"name": "main", "image": "docker.io/local/box:1",
+	"command": ["sleep", "1000"],
+	"resources": {"requests": {"cpu": "50m", "memory": "16Mi"}}}]}}}}
+END
+
+# N: whether it has N pods, whose containers run, and each is a job
+serves()
+{
+	[ "$(kube --namespace "$ns" get pods -l app=serve -o \
+		'jsonpath={.items[*].status.containerStatuses[*].ready}' |
+		xargs -n 1 | grep -c true)" = "$1" ] &&
+		[ "$(kube --namespace "$ns" get pods -l app=serve -o name |
+			wc -l)" = "$1" ] &&
+		[ "$(aiq --no-header -u "k8s:$ns" -o state | xargs)" = \
+			"$(yes RUNNING | head -n "$1" | xargs)" ]
+}
+
+# N: changes the number of pods by the scale subresource, as an HPA does
+scale()
+{
+	kube --namespace "$ns" patch deployment serve --subresource=scale \
+		--type=merge -p "{\"spec\": {\"replicas\": $1}}" >/dev/null
+}
+
+ok "the pod of a Deployment runs" wait_for serves 1
+scale 3
+ok "scaled up, three do" wait_for serves 3
+scale 1
+ok "scaled down, one does" wait_for serves 1
+kube --namespace "$ns" delete deployment serve >/dev/null
+ok "and none when it is deleted" wait_for serves 0
+
 # --- failures -----------------------------------------------------------------
 
 id=$(sub --image docker.io/local/nothing:1 --wrap true)
