@@ -78,6 +78,12 @@ node_driver_signal()
 	pkill "-$1" -f "^$kube_bin/dra-example-kubeletplugin .*$node_dir/cdi "
 }
 
+# SIGNAL: sends a signal to the kubelet of the first node
+node_kubelet_signal()
+{
+	pkill "-$1" -f "^$kube_bin/kubelet --config=$node_dir/kubelet1.yaml "
+}
+
 node_stop()
 {
 	part_kill node

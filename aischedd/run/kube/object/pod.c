@@ -429,6 +429,7 @@ bool kube_pod_is_lost(const struct kube_pod *pod)
 bool kube_pod_is_refused(const struct kube_pod *pod)
 {
 	static const char *const words[] = { "TopologyAffinityError",
+		                             "SMTAlignmentError",
 		                             "UnexpectedAdmissionError" };
 
 	if (pod->phase != POD_FAILED || pod->ran)

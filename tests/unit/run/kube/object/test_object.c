@@ -766,6 +766,7 @@ static const struct {
 } refusals[] = {
 	{ "'phase': 'Failed', 'reason': 'TopologyAffinityError'", true },
 	{ "'phase': 'Failed', 'reason': 'UnexpectedAdmissionError'", true },
+	{ "'phase': 'Failed', 'reason': 'SMTAlignmentError'", true },
 	{ "'phase': 'Failed', 'reason': 'OutOfcpu'", true },
 	{ "'phase': 'Failed', 'reason': 'OutOfnvidia.com/gpu'", true },
 	{ "'phase': 'Failed', 'reason': 'NodeAffinity'", false },
