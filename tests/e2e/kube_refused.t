@@ -88,4 +88,42 @@ kubelet_says "$one" '"phase": "Running", "containerStatuses": [{"name": "job",
 	"state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}}]'
 ok "where it runs" wait_for is_state "$one" RUNNING
 ok "aictl status has counted" status_has "starts refused 2 gpu"
+
+# --- a Job made with kubectl -------------------------------------------------
+
+$k create -f - >/dev/null <<-END
+	{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "made",
+	"labels": {"aisched.io/queue": "default"}},
+	"spec": {"suspend": true, "backoffLimit": 1, "template": {
+		"spec": {"restartPolicy": "Never", "schedulerName": "aisched",
+		"terminationGracePeriodSeconds": 1,
+		"containers": [{"name": "a", "image": "a",
+			"resources": {"limits": {"nvidia.com/gpu": "2"}}}]}}}}
+END
+# Prints the job number of the Job.
+made()
+{
+	$k get job made -o 'jsonpath={.metadata.labels.aisched\.io/job-id}'
+}
+
+# Prints the pod of the Job that has not ended, if it is bound.
+bound()
+{
+	$k get pods -l job-name=made -o \
+		'jsonpath={.items[?(@.status.phase=="Pending")]}' |
+		jq -r 'select(.spec.nodeName).metadata.name'
+}
+
+# POD: whether the Job has another pod, which is bound
+has_next()
+{
+	pod=$(bound) && [ -n "$pod" ] && [ "$pod" != "$1" ]
+}
+ok "a Job gets a node" wait_for has_next ""
+old=$pod
+$k patch pod "$old" --subresource=status --type=merge -p '{"status": {
+	"phase": "Failed", "reason": "TopologyAffinityError"}}' >/dev/null
+ok "whose kubelet refuses its pod" wait_for status_has "starts refused 3 gpu"
+ok "its next pod gets a node later" wait_for has_next "$old"
+is "the Job has not restarted" "$(aiq "$(made)" -h -o restarts | xargs)" 0
 done_testing
