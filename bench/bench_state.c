@@ -194,6 +194,8 @@ static void bench_snapshot(uint32_t jobs, uint32_t shapes, const char *near)
  * another number. */
 static const char cluster[] = "pool here { runner = kubernetes }\n"
 			      "queue batch { }\n";
+static const char changed[] = "pool here { runner = kubernetes }\n"
+			      "queue batch { weight = 2 }\n";
 static const char renumbered[] = "pool here { runner = kubernetes }\n"
 				 "default_queue = \"batch\"\n"
 				 "queue a { }\nqueue batch { }\n";
@@ -287,7 +289,7 @@ static void bench_events(uint32_t jobs)
 {
 	struct buf warnings = { 0 };
 	struct conf *conf = conf_parse(cluster, "bench", &warnings, NULL);
-	struct conf *other = conf_parse(cluster, "bench", &warnings, NULL);
+	struct conf *other = conf_parse(changed, "bench", &warnings, NULL);
 	struct conf *last = conf_parse(renumbered, "bench", &warnings, NULL);
 	struct state *state = state_new(conf, no_past, NULL);
 	struct arena *arena = arena_new();

@@ -356,6 +356,9 @@ void conf_free(struct conf *conf); /* NULL is allowed */
 /* Append all values, including defaults, as a file that conf_load() accepts. */
 void conf_print(const struct conf *conf, struct buf *out);
 
+/* Whether both have the same values: conf_print() prints the same. */
+bool conf_same(const struct conf *a, const struct conf *b);
+
 /* Append the section of a pool as conf_print() does. */
 void conf_print_pool(const struct conf *conf, const struct conf_pool *pool,
                      struct buf *out);

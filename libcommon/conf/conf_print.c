@@ -217,3 +217,16 @@ void conf_print(const struct conf *conf, struct buf *out)
 		              &conf->queues[i], initial);
 	arena_free(p.arena);
 }
+
+bool conf_same(const struct conf *a, const struct conf *b)
+{
+	struct buf x = { 0 }, y = { 0 };
+	bool same;
+
+	conf_print(a, &x);
+	conf_print(b, &y);
+	same = x.len == y.len && !memcmp(x.data, y.data, x.len);
+	buf_free(&x);
+	buf_free(&y);
+	return same;
+}

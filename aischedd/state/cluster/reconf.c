@@ -125,21 +125,6 @@ static uint32_t *count_jobs(const struct state *state)
 	return jobs;
 }
 
-/* Adapt the jobs that hold nodes. Prices may have changed: book what the jobs
- * have held so far at the old prices. */
-static void reconf_placed(struct state *state, int64_t now)
-{
-	for (struct job *job = state->records.placed; job;
-	     job = job->row_next) {
-		struct spec spec;
-
-		spec_unpack(&spec, job->packed);
-		job_set_manners(state, job, &spec);
-		placed_key_forget(state, job);
-		ledger_book(state, job, now);
-	}
-}
-
 static void reconf_pools(struct state *state, const struct conf *conf)
 {
 	bool ready[LIMIT_POOLS] = { false };
@@ -167,6 +152,7 @@ int state_reconf(struct state *state, const struct conf *conf, int64_t now,
 	uint32_t *queue_to = xcalloc(n, sizeof(*queue_to));
 	uint32_t *jobs = count_jobs(state);
 	int result = remap(state, conf, jobs, queue_to, err);
+	bool same = conf_same(state->conf, conf);
 
 	if (result == 0) {
 		counts_reconf(state, conf, queue_to);
@@ -188,8 +174,8 @@ int state_reconf(struct state *state, const struct conf *conf, int64_t now,
 		node_apply_conf(state, &state->nodes.node[i]);
 		pool_count_node(state, &state->nodes.node[i]);
 	}
-	reconf_placed(state, now);
-	sweep_begin(state, SWEEP_ALL, now);
+	if (!same)
+		sweep_begin(state, SWEEP_ALL, now);
 	state->gen++;
 	state_replan(state);
 	return 0;

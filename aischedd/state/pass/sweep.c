@@ -48,12 +48,27 @@ static bool is_meant(const struct state *state, const struct job *job)
 	       (what & SWEEP_QUEUES && is_queue_new(state, job));
 }
 
+/* Adapt a job that holds nodes to the configuration. Prices may have changed:
+ * book what the job has held so far at the old prices. */
+static void adapt_placed(struct state *state, struct job *job)
+{
+	struct spec spec;
+
+	spec_unpack(&spec, job->packed);
+	job_set_manners(state, job, &spec);
+	placed_key_forget(state, job);
+	ledger_book(state, job, state->sweep.now);
+	steps_add(STEPS_ROW);
+}
+
 static void look_at(struct state *state, struct job *job)
 {
 	const struct sweep *s = &state->sweep;
 	struct spec spec;
 
 	steps_add(1);
+	if (job->place && s->what & SWEEP_ALL)
+		adapt_placed(state, job);
 	if (job->state != JOB_PENDING || job->place || !is_meant(state, job))
 		return;
 	if (s->what & SWEEP_ALL) {

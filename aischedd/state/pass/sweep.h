@@ -21,7 +21,8 @@ struct state;
 
 /* Which pending jobs a sweep looks at. */
 enum {
-	SWEEP_ALL = 1,      /* all: the configuration was replaced */
+	/* all, and those that hold nodes: the configuration was replaced */
+	SWEEP_ALL = 1,
 	SWEEP_QUEUES = 2,   /* those whose queue was closed or opened */
 	SWEEP_RESERVED = 4, /* those that name a reservation */
 	SWEEP_CLAIMS = 8,   /* those that mount volume claims */

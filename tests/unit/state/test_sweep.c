@@ -236,6 +236,47 @@ START_TEST(a_configuration_is_replaced_in_slices)
 }
 END_TEST
 
+START_TEST(an_unchanged_configuration_needs_no_sweep)
+{
+	uint64_t before;
+	struct world w;
+
+	with_many(&w, QUEUES "queue batch { }\n");
+	before = steps_so_far;
+	ck_assert_int_eq(reload(&w, "# changed\n" QUEUES "queue batch { }\n"),
+	                 0);
+	ck_assert_uint_le(steps_so_far - before, 100);
+	ck_assert(!state_is_sweeping(w.state));
+	ck_assert(state_wants_plan(w.state));
+	world_check(&w);
+	world_fini(&w);
+}
+END_TEST
+
+/* Jobs that run are adapted in slices, too. */
+START_TEST(running_jobs_learn_of_a_configuration_in_slices)
+{
+	uint64_t before;
+	struct world w;
+
+	world_init(&w, QUEUES "queue batch { }\n");
+	world_node(&w, "n0", 1, 100, 0);
+	submit_many(&w, "queue=batch hold");
+	/* the last job that a sweep looks at */
+	world_submit(&w, "queue=batch");
+	world_run(&w);
+	ck_assert_ptr_nonnull(w.state->records.last->place);
+	before = steps_so_far;
+	ck_assert_int_eq(
+	    reload(&w, QUEUES "queue batch { preempt = cancel }\n"), 0);
+	ck_assert_uint_le(steps_so_far - before, STEPS_SLICE);
+	ck_assert_int_ne(w.state->records.last->on_preempt, PREEMPT_CANCEL);
+	ck_assert_int_ge(finish(&w), 2);
+	ck_assert_int_eq(w.state->records.last->on_preempt, PREEMPT_CANCEL);
+	world_fini(&w);
+}
+END_TEST
+
 /* The number of the queue becomes 0 while rows with the number 2 are left. */
 START_TEST(queues_are_renumbered_before_the_sweep)
 {
@@ -363,6 +404,8 @@ SUITE(sweep)
 	tcase_add_test(tc, rows_that_a_snapshot_read_are_freed_in_slices);
 	tcase_add_test(tc, jobs_that_end_meanwhile_are_skipped);
 	tcase_add_test(tc, a_configuration_is_replaced_in_slices);
+	tcase_add_test(tc, an_unchanged_configuration_needs_no_sweep);
+	tcase_add_test(tc, running_jobs_learn_of_a_configuration_in_slices);
 	tcase_add_test(tc, queues_are_renumbered_before_the_sweep);
 	tcase_add_loop_test(tc, an_event_concerns_few_jobs, 0,
 	                    ARRAY_SIZE(kinds));
