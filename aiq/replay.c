@@ -217,11 +217,11 @@ static int put_nodes(struct replay *r, struct client *client, struct err *err)
 {
 	return put_rows(
 	    r, client, "node",
-	    json_pack("{s:s, s:s, s:[s, s, s, s, s, s, s, s, s, s, s, s]}",
+	    json_pack("{s:s, s:s, s:[s, s, s, s, s, s, s, s, s, s, s, s, s]}",
 	              "op", "nodes", "format", "json", "fields", "name", "pool",
 	              "state", "cpus", "memory_mib", "tmp_mib", "gpus",
 	              "gpu_type", "gpu_memory_mib", "features", "topology",
-	              "weight"),
+	              "weight", "devices"),
 	    err);
 }
 

@@ -237,6 +237,7 @@ void show_request(const json_t *job)
 	show_text(job, "NUMA", "numa");
 	show_text(job, "Links", "links");
 	show_text(job, "licences", "licenses");
+	show_text(job, "other devices", "device");
 	show_text(job, "array", "array_tasks");
 	show_text(job, "depends on", "dependency");
 }

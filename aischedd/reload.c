@@ -111,6 +111,19 @@ static int check_pool(const struct conf *old, const struct conf *conf, size_t i,
 	return same_list("namespaces", &was->spaces, &is->spaces, err);
 }
 
+/* The kinds of devices have numbers, in the order of their sections. */
+static int check_devices(const struct conf *old, const struct conf *conf,
+                         struct err *err)
+{
+	if (old->ndevices != conf->ndevices)
+		return same("device sections", "", "changed", err);
+	for (size_t i = 0; i < old->ndevices; i++)
+		if (same("device sections", old->device_names[i],
+		         conf->device_names[i], err) < 0)
+			return -1;
+	return 0;
+}
+
 static int check_reload(const struct conf *old, const struct conf *conf,
                         struct err *err)
 {
@@ -127,6 +140,8 @@ static int check_reload(const struct conf *old, const struct conf *conf,
 	    same_list("web_proxy_users", &old->web_proxy_users,
 	              &conf->web_proxy_users, err) < 0 ||
 	    same("web_user", old->web_user, conf->web_user, err) < 0)
+		return -1;
+	if (check_devices(old, conf, err) < 0)
 		return -1;
 	if (old->metrics_access != conf->metrics_access)
 		return same("metrics_access", "", "changed", err);

@@ -79,6 +79,7 @@ int64_t cluster_cpus(const struct state *state)
 
 struct room_node {
 	int64_t cpu_milli, mem_mib, tmp_mib;
+	struct device_counts devs;
 	uint32_t ngpus, ncpus;
 	uint16_t gpu[LIMIT_GPUS]; /* what is left of each GPU, in thousandths */
 	/* Units of each GPU that are in partitions. */
@@ -109,6 +110,7 @@ struct room *room_new(struct state *state)
 			.cpu_milli = node->cpu_milli,
 			.mem_mib = node->mem_mib,
 			.tmp_mib = node->tmp_mib,
+			.devs = node->devs,
 			.ngpus = node->ngpus,
 			.ncpus = node->ncpus,
 			.node = node,
@@ -311,8 +313,28 @@ static uint32_t numas_of(const struct room_node *node,
 	return numas ? numas : UINT32_MAX;
 }
 
-static bool take_task(struct room_node *node, const struct room_ask *ask,
-                      struct snap_task *ret, struct cpu_list *list)
+/* Take devices other than GPUs; returns false if there are too few. */
+static bool take_devs(const struct conf *conf, struct room_node *node,
+                      const char *text)
+{
+	struct device_counts devs;
+	bool taken = true;
+
+	if (!text)
+		return true;
+	if (devices_parse(conf->device_names, conf->ndevices, text, &devs,
+	                  NULL) < 0)
+		return false;
+	for (int i = 0; i < DEVICE_KINDS; i++) {
+		node->devs.n[i] -= devs.n[i];
+		taken &= !devs.n[i] || node->devs.n[i] >= 0;
+	}
+	return taken;
+}
+
+static bool take_task(const struct conf *conf, struct room_node *node,
+                      const struct room_ask *ask, struct snap_task *ret,
+                      struct cpu_list *list)
 {
 	const struct request *req = ask->req;
 	int64_t gpus = gpus_on(node, req);
@@ -326,7 +348,8 @@ static bool take_task(struct room_node *node, const struct room_ask *ask,
 	ret->gpu_milli = (uint16_t)(gpus < 1000 ? gpus : 1000);
 	ret->cpu_first = (uint32_t)list->n;
 	if (node->cpu_milli < 0 || node->mem_mib < 0 ||
-	    (req->tmp_mib && node->tmp_mib < 0) || !take_gpus(node, ask, ret))
+	    (req->tmp_mib && node->tmp_mib < 0) ||
+	    !take_devs(conf, node, ask->device) || !take_gpus(node, ask, ret))
 		return false;
 	numas = numas_of(node, ask, ret);
 	return take_cpus(node, numas, req->cpus_milli, list);
@@ -380,7 +403,7 @@ struct placement *room_take(struct room *room, const struct room_ask *ask,
 		task[i].units = ask->dev ? ask->dev[i].units : 0;
 		if (ask->dev && check_given(node, ask, i, err) < 0)
 			goto out;
-		if (!take_task(node, ask, &task[i], &list)) {
+		if (!take_task(room->conf, node, ask, &task[i], &list)) {
 			err_set(err, EBUSY,
 			        "task %u does not fit on node '%s' beside what "
 			        "runs there",

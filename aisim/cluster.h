@@ -32,6 +32,7 @@ void room_free(struct room *room);
 struct room_ask {
 	const struct request *req;
 	const char *gpu_type;        /* NULL: any */
+	const char *device;          /* as in a request, see devices.h; NULL */
 	int numa;                    /* enum numa */
 	const uint32_t *node;        /* [ntasks] */
 	const struct trace_dev *dev; /* [ntasks] GPUs of tasks; NULL: any */

@@ -81,6 +81,7 @@ static void put_node(const struct conf *conf, const json_t *node,
 	    (long long)json_integer_value(json_object_get(node, "gpus")));
 	put_text(out, "gpu_type", json_object_get(node, "gpu_type"));
 	put_text(out, "topology", json_object_get(node, "topology"));
+	put_text(out, "devices", json_object_get(node, "devices"));
 	if (json_is_integer(gpu_mem))
 		buf_printf(out, "  gpu_memory = \"%lldM\"",
 		           (long long)json_integer_value(gpu_mem));

@@ -649,6 +649,7 @@ static int begin_running(struct sim *sim, struct room *room, uint64_t id,
 	                  &(struct room_ask){
 			      .req = &req,
 			      .gpu_type = spec.gpu_type,
+			      .device = spec.device,
 			      .numa = numa_parse(spec.numa),
 			      .node = tj->node,
 			      .dev = tj->dev,

@@ -253,6 +253,38 @@ static int set_dev(struct line *line, const struct key *key, json_t *value,
 	return 0;
 }
 
+/* Set the devices of each task other than GPUs: {"rdma": [2]}. */
+static int set_devices(struct line *line, const struct key *key, json_t *value,
+                       struct err *err)
+{
+	struct buf text = { 0 };
+	const char *name;
+	json_t *item;
+	int64_t n;
+	int rc = 0;
+
+	if (!json_object_size(value))
+		return err_set(err, EINVAL,
+		               "an object such as {\"rdma\": [2]} is expected");
+	json_object_foreach(value, name, item) {
+		if (json_array_size(item) != 1 ||
+		    whole(json_array_get(item, 0), &n, err) < 0) {
+			buf_free(&text);
+			return err_set(
+			    err, EINVAL,
+			    "%s: [N] is expected, a number of devices", name);
+		}
+		buf_printf(&text, "%s%s:%lld", text.len ? "," : "", name,
+		           (long long)n);
+	}
+	rc = devices_check(text.data, err);
+	if (rc == 0)
+		*(const char **)at(line, key) =
+		    arena_strdup(line->trace->arena, text.data);
+	buf_free(&text);
+	return rc;
+}
+
 /* Set an option of --cron, whose name has a dash. */
 static int set_cron(struct line *line, const struct key *key, json_t *value,
                     struct err *err)
@@ -299,6 +331,7 @@ static const struct key keys[] = {
 	JOB("cron_until", set_duration, cron.until),
 	JOB("dependency", set_text, job.dependency),
 	JOB("dev", set_dev, job.dev),
+	JOB("devices", set_devices, spec.device),
 	JOB("duration", set_duration, job.work),
 	JOB("exclusive", set_flag, spec.exclusive),
 	JOB("gpu_memory", set_number, spec.gpu_memory),

@@ -104,6 +104,7 @@
 	X(req_nodes, false, true)        \
 	X(exclude, false, true)          \
 	X(licenses, false, true)         \
+	X(device, false, true)           \
 	X(uid, false, false)             \
 	X(submit_host, false, true)      \
 	X(command, false, true)          \

@@ -122,7 +122,8 @@ enum reason_kind {
 	X(Affinity, PLACE,                                                     \
 	  "it fits, but not near or apart from the jobs that it names")        \
 	X(OutOfDisk, ENDED, "it stored more on disk than it requested")        \
-	X(NodesComing, DOWN, "nodes that it needs are being added")
+	X(NodesComing, DOWN, "nodes that it needs are being added")            \
+	X(Devices, PLACE, "no node has as many devices of one kind free")
 
 enum reason {
 #define X(sym, kind, text) WHY_##sym,

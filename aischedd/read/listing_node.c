@@ -90,6 +90,26 @@ static void n_features(struct row_view *v)
 		put_buf(v, &text);
 }
 
+static void put_devs(struct row_view *v, const struct device_counts *devs)
+{
+	const struct conf *conf = state_conf(v->state);
+	struct buf text = { 0 };
+
+	devices_put(conf->device_names, conf->ndevices, devs, "", &text);
+	put_text(v, text.data);
+	buf_free(&text);
+}
+
+static void n_devices(struct row_view *v)
+{
+	put_devs(v, &node_of(v)->devs);
+}
+
+static void n_devices_free(struct row_view *v)
+{
+	put_devs(v, &v->left->dev_free);
+}
+
 static void n_topology(struct row_view *v)
 {
 	const struct node *node = node_of(v);
@@ -138,6 +158,8 @@ const struct field listing_node_fields[] = {
 	F(weight),
 	F(tmp_mib),
 	F(tmp_free_mib),
+	F(devices),
+	F(devices_free),
 	{ NULL, NULL, false }
 #undef F
 };

@@ -177,6 +177,7 @@ static bool could_hold(const struct snap *s, uint32_t req, uint32_t node,
 	       s->node.mem_total[node] >= r->mem[req] &&
 	       s->node.tmp_total[node] >= r->tmp[req] &&
 	       1000 * typed_gpus(s, req, node) >= r->gpus[req] &&
+	       snap_has_devs(s, req, 1, &s->node.dev_total[node]) &&
 	       (r->reservation[req] == SNAP_NONE ||
 	        is_reserved(s, r->reservation[req], node));
 }

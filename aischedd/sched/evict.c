@@ -433,7 +433,7 @@ static bool same_list(const uint32_t *first, const void *all, size_t size,
 }
 
 /* Whether request b is equal to request a, except that each task may ask for
- * more CPUs and memory. */
+ * more CPUs, memory and devices. */
 static bool asks_no_less(const struct snap *s, uint32_t b, uint32_t a)
 {
 	const struct snap_reqs *r = &s->req;
@@ -443,6 +443,10 @@ static bool asks_no_less(const struct snap *s, uint32_t b, uint32_t a)
 		return false;
 	SNAP_REQ_OTHERS(X)
 #undef X
+	for (uint32_t i = 0; i < s->dev.n; i++) {
+		if (r->devs[b].n[i] < r->devs[a].n[i])
+			return false;
+	}
 	return r->cpus[b] >= r->cpus[a] && r->mem[b] >= r->mem[a] &&
 	       same_list(r->rule_first, s->rule, sizeof(*s->rule), a, b) &&
 	       same_list(r->want_first, s->want, sizeof(*s->want), a, b) &&

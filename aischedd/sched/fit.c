@@ -21,6 +21,18 @@ static int64_t fit_amount(int64_t nfree, int64_t amount, int64_t max)
 	return nfree < amount ? 0 : min(nfree / amount, max);
 }
 
+/* Returns how many tasks find their devices other than GPUs, at most max. */
+static int64_t fit_devs(const struct work *w, uint32_t req, uint32_t node,
+                        int64_t max)
+{
+	uint32_t n = w->snap->dev.n;
+
+	for (uint32_t i = 0; i < n && !(w->loose & LOOSE_DEVS); i++)
+		max = fit_amount(w->dev[node * n + i],
+		                 w->snap->req.devs[req].n[i], max);
+	return max;
+}
+
 /* --- link groups ------------------------------------------------------- */
 
 /* Returns the fewest link groups in which n GPUs of the request's type could be
@@ -238,6 +250,8 @@ int64_t fit_count(struct work *w, uint32_t req, uint32_t node, int64_t own,
 	max = fit_amount(w->mem[node], r->mem[req], max);
 	max = fit_amount(w->tmp[node], r->tmp[req], max);
 	max = fit_amount(w->slot[node], 1, max);
+	if (max && w->snap->dev.n)
+		max = fit_devs(w, req, node, max);
 	if (max)
 		max = fit_align_room(w, req, node, &anywhere, max);
 	if (max && (r->numa[req] != NUMA_ANY || r->links[req] == LINKS_STRICT))

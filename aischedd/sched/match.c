@@ -35,6 +35,9 @@ struct match {
 	/* the index in the bits of the word with the GPU memory of the node; 0:
 	 * no request asks for GPU memory */
 	size_t gpu_mem;
+	/* likewise of the first word with the numbers of devices other than
+	 * GPUs; 0: no request asks for any */
+	size_t devs;
 	/* Bits for partitions: of the models whose partitions are made as
 	 * needed, and of the profiles that some GPU has for good. 0: no request
 	 * asks for partitions */
@@ -165,6 +168,15 @@ static bool asks_gpu_mem(const struct snap *s)
 	return false;
 }
 
+static bool asks_devs(const struct snap *s)
+{
+	for (uint32_t r = 0; s->dev.n && r < s->req.n; r++) {
+		if (devices_any(&s->req.devs[r]))
+			return true;
+	}
+	return false;
+}
+
 /* Give a bit to each word that a rule, a preference or a taint names, and set
  * where each group of bits begins. */
 static void number_words(struct match *m)
@@ -190,6 +202,10 @@ static void number_words(struct match *m)
 	if (asks_gpu_mem(s)) {
 		m->gpu_mem = (m->nbits + 63) / 64;
 		m->nbits = 64 * (m->gpu_mem + 1);
+	}
+	if (asks_devs(s)) {
+		m->devs = (m->nbits + 63) / 64;
+		m->nbits = 64 * m->devs + 8 * sizeof(struct device_counts);
 	}
 	m->stack = arena_array(m->arena, bool, longest);
 }
@@ -300,6 +316,9 @@ static void node_bits(const struct match *m, uint32_t node, uint64_t *ret)
 		set_partitions(m, node, ret);
 	if (m->gpu_mem)
 		ret[m->gpu_mem] = (uint64_t)n->gpu_mem[node];
+	if (m->devs)
+		memcpy(&ret[m->devs], &n->dev_total[node],
+		       sizeof(*n->dev_total));
 	for (uint32_t i = n->gpu_first[node];
 	     m->ntypes && i < n->gpu_first[node + 1]; i++) {
 		uint32_t type = s->gpu.type[i];
@@ -562,6 +581,15 @@ static bool has_profile(const struct match *m, uint8_t profile,
 	return bit_get(c->word, m->models + MIG_NMODELS + profile);
 }
 
+static bool has_devs(const struct match *m, uint32_t req,
+                     const struct node_class *c)
+{
+	struct device_counts total;
+
+	memcpy(&total, &c->word[m->devs], sizeof(total));
+	return snap_has_devs(m->snap, req, 1, &total);
+}
+
 static enum match_lack class_lack(const struct match *m, uint32_t req,
                                   const struct node_class *c)
 {
@@ -579,6 +607,8 @@ static enum match_lack class_lack(const struct match *m, uint32_t req,
 		return MATCH_GPU_TYPE;
 	if (r->gpu_mem[req] && (uint64_t)r->gpu_mem[req] > c->word[m->gpu_mem])
 		return MATCH_GPU_MEMORY;
+	if (m->devs && !has_devs(m, req, c))
+		return MATCH_DEVICES;
 	if (!rule_holds(m, r->rule_first[req], r->rule_first[req + 1], c->word))
 		return MATCH_FEATURES;
 	return tolerates(m, req, c->word, false) ? MATCH_NOTHING : MATCH_TAINTS;

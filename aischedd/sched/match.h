@@ -2,10 +2,10 @@
  * match.h - which nodes may run which request, whatever is free there
  *
  * Nodes of about the same size are one class if no request of the snapshot can
- * distinguish them by pool, features, taints, GPU types and GPU memory, and if
- * they have the same weight. So a constraint is evaluated once for each class,
- * not for each node. Nodes that a request names (--nodelist, --exclude) are
- * kept in a separate bitmap.
+ * distinguish them by pool, features, taints, GPU types, GPU memory and numbers
+ * of other devices, and if they have the same weight. So a constraint is
+ * evaluated once for each class, not for each node. Nodes that a request names
+ * (--nodelist, --exclude) are kept in a separate bitmap.
  */
 #ifndef AISCHEDD_SCHED_MATCH_H
 #define AISCHEDD_SCHED_MATCH_H
@@ -60,6 +60,7 @@ enum match_lack {
 	MATCH_GPU,
 	MATCH_GPU_TYPE,
 	MATCH_GPU_MEMORY, /* its GPUs have less, or it is not known */
+	MATCH_DEVICES,    /* other than GPUs: it has too few */
 	MATCH_FEATURES,
 	MATCH_TAINTS, /* the constraint does not name all hard taints of the
 	                 node */

@@ -72,8 +72,8 @@ struct place {
 
 /* Why a trial failed, in the pool in which most tasks fit. */
 struct place_lack {
-	/* WHY_Topology, WHY_NumaAlignment, WHY_LinkAlignment, WHY_Partition or
-	 * WHY_Affinity; WHY_None: an amount is short. */
+	/* WHY_Topology, WHY_NumaAlignment, WHY_LinkAlignment, WHY_Partition,
+	 * WHY_Devices or WHY_Affinity; WHY_None: an amount is short. */
 	enum reason why;
 	/* domain of the needed level in which most tasks fit */
 	uint32_t domain;

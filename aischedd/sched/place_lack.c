@@ -402,6 +402,69 @@ static bool lacks_slices(struct place_trial *t, struct place_lack *ret)
 	return true;
 }
 
+/* Set *ret to the kind of devices that is short on this node, unless *ret names
+ * a node with a smaller shortfall. */
+static void more_devs(const struct place_trial *t, uint32_t node,
+                      struct place_lack *ret)
+{
+	const struct snap *s = t->p->snap;
+	const int64_t *have = t->p->work->dev + node * s->dev.n;
+
+	for (uint32_t i = 0; i < s->dev.n; i++) {
+		int64_t need = s->req.devs[t->req].n[i];
+
+		if (!need || have[i] >= need)
+			continue;
+		if (ret->node != SNAP_NONE &&
+		    need - have[i] >= ret->need - ret->have)
+			return;
+		ret->node = node;
+		ret->what = WHAT_DEV + (int)i;
+		ret->need = need;
+		ret->have = have[i] > 0 ? have[i] : 0;
+		ret->total = s->node.dev_total[node].n[i];
+		return;
+	}
+}
+
+/* Set *ret to the kind of devices that is short, on that node which has the
+ * most of it free among those where the next task would fit without its
+ * devices. Tasks placed before it still hold theirs. */
+static void seek_devs(const struct place_trial *t, struct place_lack *ret)
+{
+	struct work *w = t->p->work;
+	uint32_t looks = 0;
+
+	ret->why = WHY_Devices;
+	ret->domain = ret->node = SNAP_NONE;
+	w->loose = LOOSE_DEVS;
+	for (uint32_t c = t->class; c < t->class_end; c++) {
+		const struct node_class *nc =
+		    match_class(t->p->match, t->allowed->class[c]);
+
+		for (uint32_t i = 0; i < nc->nnodes && looks < LOOKS; i++) {
+			looks++;
+			if (in_trees(t, nc->node[i]) &&
+			    place_fits(t->p, t->req, nc->node[i], 1))
+				more_devs(t, nc->node[i], ret);
+		}
+	}
+	w->loose = 0;
+}
+
+/* Whether the job would fit if it asked for no devices other than GPUs; if so,
+ * *ret becomes `seen`, which seek_devs() has found. */
+static bool lacks_devs(struct place_trial *t, const struct place_lack *seen,
+                       struct place_lack *ret)
+{
+	uint32_t node;
+
+	if (seen->node == SNAP_NONE || !fits_loosely(t, LOOSE_DEVS, &node))
+		return false;
+	*ret = *seen;
+	return true;
+}
+
 /* Whether the job would fit if it did not shun nodes because of where other
  * jobs are, or because they have refused it; if so, *ret says so. */
 static bool lacks_company(struct place_trial *t, struct place_lack *ret)
@@ -429,13 +492,16 @@ struct place_lack place_lack_of(struct place_trial *t)
 {
 	const struct snap_reqs *r = &t->p->snap->req;
 	bool fits = place_trial_fill(t);
-	struct place_lack ret = lack_of(t);
+	struct place_lack ret = lack_of(t), devs = ret;
+	bool asks = devices_any(&r->devs[t->req]);
 
+	if (asks)
+		seek_devs(t, &devs);
 	place_undo(t->p);
 	lack_sum(t, &ret);
 	ret.domain = SNAP_NONE;
 	if (lacks_company(t, &ret) || lacks_alignment(t, &ret) ||
-	    lacks_slices(t, &ret))
+	    lacks_slices(t, &ret) || (asks && lacks_devs(t, &devs, &ret)))
 		return ret;
 	/* A job of a single task is always in one domain. */
 	if ((r->need[t->req] != LEVEL_NONE && (fits || t->tasks > 1)) ||

@@ -152,12 +152,12 @@ static bool may_hold(const struct place_topology *g, uint32_t domain, int64_t n)
 }
 
 /* Returns the most tasks to count on one node. Tasks that ask for no CPUs,
- * memory, disk or GPUs fit any number of times; for these it is the number of
- * tasks of the job. */
+ * memory, disk or devices fit any number of times; for these it is the number
+ * of tasks of the job. */
 static int64_t most_tasks(const struct snap *s, uint32_t req)
 {
 	bool needs = s->req.cpus[req] || s->req.mem[req] || s->req.tmp[req] ||
-	             s->req.gpus[req];
+	             s->req.gpus[req] || devices_any(&s->req.devs[req]);
 
 	return needs ? MOST_TASKS : s->req.tasks[req];
 }

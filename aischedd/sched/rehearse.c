@@ -61,6 +61,7 @@ struct rehearsal {
 	const struct plan *plan;
 	struct snap *then;
 	int64_t *cpu, *mem, *tmp, *slot;
+	struct device_counts *dev;
 	uint16_t *gpu, *thread;
 	struct snap_task *task;
 	struct snap_cpu_use *use;
@@ -93,6 +94,8 @@ static void take_task(struct rehearsal *r, uint32_t req,
 	r->mem[t->node] -= s->req.mem[req];
 	r->tmp[t->node] -= s->req.tmp[req];
 	r->slot[t->node]--;
+	for (uint32_t i = 0; i < s->dev.n; i++)
+		r->dev[t->node].n[i] -= s->req.devs[req].n[i];
 	for (uint64_t left = t->gpus; left; left &= left - 1)
 		gpu[__builtin_ctzll(left)] -= t->gpu_milli;
 	for (uint32_t i = t->cpu_first; i < t[1].cpu_first; i++)
@@ -296,6 +299,7 @@ const struct snap *rehearse_after(const struct snap *s, const struct plan *plan,
 	then->node.tmp_free = r.tmp = COPY(a, s->node.tmp_free, s->node.n, 0);
 	then->node.slot_free = r.slot =
 	    COPY(a, s->node.slot_free, s->node.n, 0);
+	then->node.dev_free = r.dev = COPY(a, s->node.dev_free, s->node.n, 0);
 	then->gpu.free = r.gpu = COPY(a, s->gpu.free, s->gpu.n, 0);
 	then->cpu.free = r.thread = COPY(a, s->cpu.free, s->cpu.n, 0);
 	list_runs(&r, a);

@@ -143,6 +143,29 @@ static int check_devices(const struct snap *s, uint32_t node, struct err *err)
 	return 0;
 }
 
+/* Whether these numbers are in range, and 0 for kinds that there are not. */
+static bool devs_ok(const struct snap *s, const struct device_counts *c,
+                    int least)
+{
+	for (uint32_t i = 0; i < DEVICE_KINDS; i++) {
+		if (c->n[i] < (i < s->dev.n ? least : 0) ||
+		    c->n[i] > (i < s->dev.n ? DEVICE_MAX : 0))
+			return false;
+	}
+	return true;
+}
+
+static bool node_devs_ok(const struct snap *s, uint32_t node)
+{
+	const struct device_counts *total = &s->node.dev_total[node];
+	const struct device_counts *left = &s->node.dev_free[node];
+	bool ok = devs_ok(s, total, 0) && devs_ok(s, left, INT16_MIN);
+
+	for (uint32_t i = 0; i < s->dev.n; i++)
+		ok &= left->n[i] <= total->n[i];
+	return ok;
+}
+
 static int check_node(const struct snap *s, uint32_t i, struct err *err)
 {
 	const struct snap_nodes *n = &s->node;
@@ -159,6 +182,8 @@ static int check_node(const struct snap *s, uint32_t i, struct err *err)
 		return bad(err, "node", i, "disk out of range");
 	if (!free_ok(n->slot_free[i], n->slot_total[i]))
 		return bad(err, "node", i, "slots out of range");
+	if (!node_devs_ok(s, i))
+		return bad(err, "node", i, "devices out of range");
 	if (!index_ok(n->domain[i], s->domain.n))
 		return bad(err, "node", i, "unknown domain");
 	if (n->weight[i] < 0)
@@ -185,6 +210,8 @@ static int check_nodes(const struct snap *s, struct err *err)
 
 	if (s->pool.n > LIMIT_POOLS)
 		return bad(err, "pool", s->pool.n, "too many pools");
+	if (s->dev.n > DEVICE_KINDS)
+		return bad(err, "device", s->dev.n, "too many kinds");
 	for (uint32_t i = 0; i < s->pool.n; i++) {
 		if (s->pool.order[i] >= NODE_NORDERS)
 			return bad(err, "pool", i, "unknown order");
@@ -351,6 +378,8 @@ static int check_req(const struct snap *s, uint32_t i, struct err *err)
 	if (!amount_ok(r->cpus[i]) || !amount_ok(r->mem[i]) ||
 	    !amount_ok(r->gpus[i]) || !amount_ok(r->tmp[i]))
 		return bad(err, "request", i, "amount out of range");
+	if (!devs_ok(s, &r->devs[i], 0))
+		return bad(err, "request", i, "devices out of range");
 	if (!index_ok(r->gpu_type[i], s->nwords))
 		return bad(err, "request", i, "unknown GPU type");
 	if (!time_ok(r->time_limit[i]))

@@ -19,6 +19,7 @@
 #include "libcommon/err.h"
 #include "libcommon/mem.h"
 #include "libcommon/mig.h"
+#include "libcommon/spec/devices.h"
 
 #define SNAP_NONE  UINT32_MAX
 #define SNAP_NEVER (-1)      /* a time that never comes */
@@ -93,7 +94,9 @@ struct snap_nodes {
 	const int64_t *tmp_total, *tmp_free;   /* MiB of its disk */
 	const int64_t *slot_total, *slot_free; /* how many tasks it may run in
 	                                          all; how many more */
-	const uint32_t *gpu_first;             /* slice of gpu */
+	/* of each kind of device (snap.dev); free <= total, may be < 0 */
+	const struct device_counts *dev_total, *dev_free;
+	const uint32_t *gpu_first; /* slice of gpu */
 	const uint32_t *cpu_first; /* slice of cpu; empty: CPUs are only
 	                              counted */
 	/* slice of numa_mem: memory of its NUMA nodes, by number; empty: memory
@@ -131,6 +134,11 @@ struct snap_cpus { /* hardware threads; the index in the node is the CPU
 	const uint16_t *free; /* free thousandths, 0 .. 1000 */
 	const uint16_t *core; /* equal for threads of one core */
 	const uint8_t *numa;
+};
+
+struct snap_devs {  /* kinds of devices other than GPUs */
+	uint32_t n; /* <= DEVICE_KINDS */
+	const char *const *name;
 };
 
 struct snap_domains { /* parents before children */
@@ -176,7 +184,7 @@ struct snap_licenses {
 
 /*
  * X(type, column of struct snap_reqs): the single values of a request, except
- * tasks, cpus and mem.
+ * tasks, cpus, mem and devs.
  *
  * min_tasks       the fewest tasks with which the job can run; at most `tasks`
  * nodes           0: any number
@@ -229,7 +237,8 @@ struct snap_licenses {
 struct snap_reqs {
 	uint32_t n;
 	const uint32_t *tasks;
-	const int64_t *cpus, *mem; /* per task */
+	const int64_t *cpus, *mem;        /* per task */
+	const struct device_counts *devs; /* per task */
 #define X(type, name) const type *name;
 	SNAP_REQ_OTHERS(X)
 #undef X
@@ -373,6 +382,7 @@ struct snap {
 	struct snap_nodes node;
 	struct snap_gpus gpu;
 	struct snap_cpus cpu;
+	struct snap_devs dev;
 	uint32_t nlevels; /* number of levels of the topology */
 	const char *const *level;
 	struct snap_domains domain;
@@ -520,6 +530,19 @@ static inline int64_t snap_gpus_on(const struct snap *s, uint32_t req,
 static inline int64_t snap_gpus_least(const struct snap *s, uint32_t req)
 {
 	return snap_is_by_mem(s, req) ? 1 : s->req.gpus[req];
+}
+
+/* Whether n tasks of the request find enough devices among these. */
+static inline bool snap_has_devs(const struct snap *s, uint32_t req, int64_t n,
+                                 const struct device_counts *have)
+{
+	for (uint32_t i = 0; i < s->dev.n; i++) {
+		int64_t need = n * s->req.devs[req].n[i];
+
+		if (need && have->n[i] < need)
+			return false;
+	}
+	return true;
 }
 
 static inline uint32_t snap_run_ntasks(const struct snap *s, uint32_t run)

@@ -33,6 +33,13 @@ static void put_number(struct buf *out, int64_t what, int64_t n)
 		buf_i64(out, n);
 }
 
+/* Append the number of devices of one kind that each task needs: "2 rdma". */
+static void put_devs(const struct snap *s, uint32_t req, uint32_t kind,
+                     struct buf *out)
+{
+	buf_printf(out, "%d %s", s->req.devs[req].n[kind], s->dev.name[kind]);
+}
+
 /* Append an amount with its unit: "4 GPUs", "0.5 CPUs", "1 GPU", "64G
  * of memory", "1T of disk". */
 static void put_amount(struct buf *out, int64_t what, int64_t n)
@@ -158,6 +165,8 @@ static void put_lack(const struct snap *s, uint32_t req,
 	default:
 		if (v->what == RES_GPU)
 			put_gpus(s, req, v->name, out);
+		else if (v->what >= WHAT_DEV)
+			put_devs(s, req, (uint32_t)(v->what - WHAT_DEV), out);
 		else
 			put_amount(out, v->what, v->lack.need);
 		buf_puts(out, v->what == RES_GPU && snap_is_by_mem(s, req)
@@ -577,6 +586,60 @@ static void put_no_gpu_memory(const struct snap *s, uint32_t req,
 	buf_printf(out, " (%s)", s->node.name[best]);
 }
 
+/* Returns the node of the request's pools that has the most devices of a kind,
+ * or SNAP_NONE if none has any. */
+static uint32_t most_devs(const struct snap *s, uint32_t req, uint32_t kind)
+{
+	uint32_t best = SNAP_NONE;
+	int most = 0;
+
+	for (uint32_t i = 0; i < s->node.n; i++) {
+		if (!(s->req.pools[req] >> s->node.pool[i] & 1) ||
+		    s->node.dev_total[i].n[kind] <= most)
+			continue;
+		most = s->node.dev_total[i].n[kind];
+		best = i;
+	}
+	return best;
+}
+
+/* Append `none` and the devices of a kind that no node has: "no node of its
+ * pools has 8 rdma; the most that one has is 4 (n3)". If there is no such kind,
+ * append all devices. */
+static void put_no_devs(const struct snap *s, uint32_t req, const char *none,
+                        struct buf *out)
+{
+	const char *before = " ";
+	uint32_t best;
+
+	for (uint32_t i = 0; i < s->dev.n; i++) {
+		int need = s->req.devs[req].n[i];
+		int have;
+
+		if (!need)
+			continue;
+		best = most_devs(s, req, i);
+		have = best == SNAP_NONE ? 0 : s->node.dev_total[best].n[i];
+		if (have >= need)
+			continue;
+		buf_printf(out, "%s ", none);
+		put_devs(s, req, i, out);
+		if (have)
+			buf_printf(out, "; the most that one has is %d (%s)",
+			           have, s->node.name[best]);
+		return;
+	}
+	buf_puts(out, none);
+	for (uint32_t i = 0; i < s->dev.n; i++) {
+		if (!s->req.devs[req].n[i])
+			continue;
+		buf_puts(out, before);
+		put_devs(s, req, i, out);
+		before = ", ";
+	}
+	buf_puts(out, " and what else it asks for");
+}
+
 /* Say why the request may run on no node, whatever the sizes of the nodes. */
 static void put_no_node(const struct snap *s, uint32_t req,
                         const struct verdict *v, struct buf *out)
@@ -603,6 +666,9 @@ static void put_no_node(const struct snap *s, uint32_t req,
 		break;
 	case MATCH_GPU_MEMORY:
 		put_no_gpu_memory(s, req, none, out);
+		break;
+	case MATCH_DEVICES:
+		put_no_devs(s, req, none, out);
 		break;
 	case MATCH_FEATURES:
 		buf_printf(out, "%s the features that it asks for%s", none,
@@ -905,6 +971,7 @@ void verdict_text(const struct snap *s, uint32_t row, const struct verdict *v,
 {
 	switch (v->why) {
 	case WHY_Resources:
+	case WHY_Devices:
 	case WHY_Fragmentation:
 	case WHY_GangPartial:
 		put_resources(s, row, v, out);

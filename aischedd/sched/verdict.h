@@ -28,7 +28,8 @@ enum {
 	WHAT_SLOT,        /* one more task on the node */
 	WHAT_LINKS,       /* GPUs in the fewest link groups */
 	WHAT_SLICES,      /* slices of a GPU where its partition may be */
-	WHAT_TMP          /* disk of the node */
+	WHAT_TMP,         /* disk of the node */
+	WHAT_DEV          /* WHAT_DEV + i: devices of kind i */
 };
 
 /* For whom a node or a limit is kept. */
@@ -68,8 +69,8 @@ struct verdict {
 	int what;      /* what is short or limited: enum resource or WHAT_* */
 	union {
 		/* Resources, Fragmentation, GangPartial, Topology,
-		 * NumaAlignment, LinkAlignment, Partition, NodeDown; and
-		 * NeverFits, unless a licence is short. */
+		 * NumaAlignment, LinkAlignment, Partition, Devices, NodeDown;
+		 * and NeverFits, unless a licence is short. */
 		struct verdict_lack {
 			/* what one task needs, or how many nodes or NUMA nodes
 			 * are needed; Partition: the index of the GPU */

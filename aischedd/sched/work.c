@@ -53,6 +53,20 @@ void work_cpus(struct work *w, uint32_t req, uint32_t node,
 	}
 }
 
+/* Subtract from the free devices of a node what a task has (sign -1), or add it
+ * back (1). */
+static void take_devs(struct work *w, uint32_t req, uint32_t node, int sign)
+{
+	uint32_t n = w->snap->dev.n;
+
+	for (uint32_t i = 0; i < n; i++) {
+		int need = w->snap->req.devs[req].n[i];
+
+		if (need)
+			work_add(w, &w->dev[node * n + i], sign * need);
+	}
+}
+
 void work_rest(struct work *w, uint32_t req, const struct snap_task *task,
                int sign)
 {
@@ -63,6 +77,7 @@ void work_rest(struct work *w, uint32_t req, const struct snap_task *task,
 	work_add(w, &w->mem[node], sign * s->req.mem[req]);
 	work_add(w, &w->tmp[node], sign * s->req.tmp[req]);
 	work_add(w, &w->slot[node], sign);
+	take_devs(w, req, node, sign);
 	work_add(w, &w->tasks[node], -sign);
 	for (uint32_t left = task->numas; left; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctz(left);
@@ -119,6 +134,10 @@ bool work_is_sound(const struct work *w, const struct snap_task *task,
 	}
 	for (uint32_t left = binds ? task->numas : 0; left; left &= left - 1) {
 		if (numa[__builtin_ctz(left)] < 0)
+			return false;
+	}
+	for (uint32_t i = 0; i < w->snap->dev.n; i++) {
+		if (w->dev[task->node * w->snap->dev.n + i] < 0)
 			return false;
 	}
 	return w->mem[task->node] >= 0 && w->tmp[task->node] >= 0 &&
@@ -326,6 +345,9 @@ void work_fill(struct work *w, uint32_t i, enum work_kind kind)
 	w->mem[i] = empty ? n->mem_total[i] : n->mem_free[i];
 	w->tmp[i] = empty ? n->tmp_total[i] : n->tmp_free[i];
 	w->slot[i] = empty ? n->slot_total[i] : n->slot_free[i];
+	for (uint32_t k = 0; k < w->snap->dev.n; k++)
+		w->dev[i * w->snap->dev.n + k] =
+		    empty ? n->dev_total[i].n[k] : n->dev_free[i].n[k];
 	w->gpu[i] = gpu;
 	w->whole[i] = whole;
 	w->idle[i] = idle;
@@ -389,13 +411,15 @@ struct work *work_new_blank(const struct snap *snap, const struct work *like,
 {
 	struct work *w = arena_array(arena, struct work, 1);
 	size_t n = snap->node.n, nnumas = n ? snap->node.numa_first[n] : 0;
+	size_t ndevs = n * snap->dev.n;
 
 	w->snap = snap;
 	w->arena = arena;
 	/* Make one allocation, so that memory pages of nodes whose counters are
 	 * never filled in are never touched. */
-	w->cpu = arena_array_raw(
-	    arena, int64_t, 9 * n + snap->gpu.n + snap->cpu.n + 2 * nnumas);
+	w->cpu = arena_array_raw(arena, int64_t,
+	                         9 * n + snap->gpu.n + snap->cpu.n +
+	                             2 * nnumas + ndevs);
 	w->mem = w->cpu + n;
 	w->tmp = w->mem + n;
 	w->slot = w->tmp + n;
@@ -408,6 +432,7 @@ struct work *work_new_blank(const struct snap *snap, const struct work *like,
 	w->thread = w->device + snap->gpu.n;
 	w->numa_mem = w->thread + snap->cpu.n;
 	w->numa_bound = w->numa_mem + nnumas;
+	w->dev = w->numa_bound + nnumas;
 	w->thread_now = like ? like->thread_now : NULL;
 	w->numa_now = like ? like->numa_now : NULL;
 	w->bound_now = like ? like->bound_now : NULL;

@@ -22,7 +22,7 @@ struct work_core {
 	uint16_t idle, size;
 };
 
-enum { LOOSE_NUMA = 1, LOOSE_LINKS = 2, LOOSE_SLICES = 4 };
+enum { LOOSE_NUMA = 1, LOOSE_LINKS = 2, LOOSE_SLICES = 4, LOOSE_DEVS = 8 };
 
 struct work {
 	const struct snap *snap;
@@ -37,7 +37,9 @@ struct work {
 	int64_t *tasks;  /* tasks there */
 	int64_t *sealed; /* tasks of exclusive jobs there */
 
-	int64_t *device; /* by device: free thousandths */
+	int64_t *dev;    /* by node, and there by kind (snap.dev): free devices
+	                    other than GPUs; may be < 0 */
+	int64_t *device; /* by GPU: free thousandths */
 	/* by device: how often each of its slices is taken, 8 bits each;
 	 * NULL: no node can have partitions */
 	int64_t *slices;

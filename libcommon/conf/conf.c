@@ -281,6 +281,33 @@ static int build_licenses(struct conf_build *b)
 	return 0;
 }
 
+/* Build the kinds of devices, which the nodes refer to by name. */
+static int build_devices(struct conf_build *b)
+{
+	size_t n = build_count(b, "device");
+	struct conf_device *device =
+	    arena_array(b->conf->arena, struct conf_device, n + 1);
+	const char **name = arena_array(b->conf->arena, const char *, n + 1);
+
+	b->conf->devices = device;
+	b->conf->device_names = name;
+	for (size_t i = 0; i < n; i++) {
+		cfg_t *section = build_section(b, "device", i);
+
+		if (i == DEVICE_KINDS)
+			return build_fail(b, conf_place(section),
+			                  "more than %d device sections",
+			                  DEVICE_KINDS);
+		build_defaults(b, "device", &device[i]);
+		device[i].name = name[i] = build_name(b, "device", section);
+		if (!name[i] ||
+		    build_keys(b, "device", section, &device[i]) < 0)
+			return -1;
+		b->conf->ndevices++;
+	}
+	return 0;
+}
+
 static struct conf *load(const char *file, const char *text,
                          struct buf *warnings, struct err *err)
 {
@@ -295,8 +322,8 @@ static struct conf *load(const char *file, const char *text,
 	b.top = conf_read(file, text, arena, err);
 	built = b.top && build_top(&b) == 0 && build_classes(&b) == 0 &&
 	        build_pools(&b) == 0 && build_licenses(&b) == 0 &&
-	        build_scales(&b) == 0 && build_nodes(&b) == 0 &&
-	        build_queues(&b) == 0;
+	        build_devices(&b) == 0 && build_scales(&b) == 0 &&
+	        build_nodes(&b) == 0 && build_queues(&b) == 0;
 	if (b.top)
 		cfg_free(b.top);
 	if (!built) {

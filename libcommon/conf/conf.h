@@ -18,6 +18,7 @@
 #include "libcommon/buf.h"
 #include "libcommon/err.h"
 #include "libcommon/runner_kind.h"
+#include "libcommon/spec/devices.h"
 
 /* A number that is not given; as a limit: no limit. */
 #define CONF_NONE      (-1)
@@ -145,10 +146,12 @@ struct conf_node {
 	const uint64_t *parts;
 	const char *topology; /* "z1/b1/r3"; NULL: none */
 	struct strlist features, taints;
-	int64_t reserve_cpus;   /* milli; 0: none */
-	int64_t reserve_memory; /* MiB; 0: none */
-	int64_t weight;         /* nodes with a smaller weight are used first */
-	bool by_pool;           /* the title of its section is "POOL/NAME" */
+	struct strlist devices;    /* "rdma:4"; empty: as the runner reports */
+	struct device_counts devs; /* the same, by kind */
+	int64_t reserve_cpus;      /* milli; 0: none */
+	int64_t reserve_memory;    /* MiB; 0: none */
+	int64_t weight; /* nodes with a smaller weight are used first */
+	bool by_pool;   /* the title of its section is "POOL/NAME" */
 	int line;
 };
 
@@ -213,6 +216,11 @@ struct conf_scale {
 	enum scale_by by;
 	const char *resume, *suspend; /* programs; NULL: not given */
 	const char *priority_class;   /* of stand-ins; NULL: not given */
+};
+
+/* A kind of devices other than GPUs. */
+struct conf_device {
+	const char *name;
 };
 
 struct conf_license {
@@ -319,6 +327,9 @@ struct conf {
 	const struct conf_node *nodes;
 	const struct conf_queue *queues;
 	const struct conf_license *licenses;
+	size_t ndevices; /* <= DEVICE_KINDS */
+	const struct conf_device *devices;
+	const char *const *device_names; /* of the same */
 	const struct conf_scale *scales;
 	struct conf_scheduling scheduling;
 	struct conf_cron cron;

@@ -347,6 +347,7 @@ static const struct conf_key node_keys[] = {
 	KEY("topology", TEXT, topology),
 	KEY("weight", INT, weight, .initial = "1", RANGE(0, MAX_NODE_WEIGHT)),
 	KEY("tmp", MIB, tmp, RANGE(0, MAX_MIB)),
+	KEY("devices", LIST, devices, .check = devices_check),
 };
 #undef AT
 
@@ -510,6 +511,11 @@ static const struct conf_key topology_keys[] = {
 };
 #undef AT
 
+/* A device section has no keys. */
+static const struct conf_key_table device_table = {
+	NULL, 0, sizeof(struct conf_device)
+};
+
 #define AT(member) offsetof(struct conf, member)
 static const struct conf_key top_keys[] = {
 	KEY("cluster", TEXT, cluster, .check = conf_check_name),
@@ -573,6 +579,7 @@ static const struct conf_key top_keys[] = {
 	KEY("class", TITLED, classes,
 	    .table = TABLE(class_keys, struct conf_class)),
 	KEY("pool", TITLED, pools, .table = TABLE(pool_keys, struct conf_pool)),
+	KEY("device", TITLED, devices, .table = &device_table),
 	KEY("node", TITLED, nodes, .table = TABLE(node_keys, struct conf_node)),
 	KEY("scale", TITLED, scales,
 	    .table = TABLE(scale_keys, struct conf_scale)),

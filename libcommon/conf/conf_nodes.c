@@ -160,6 +160,26 @@ static int check_numbers(struct nodes *nodes, cfg_t *section,
 	return check_devices(nodes, section, node);
 }
 
+/* Set node->devs from the list of devices. */
+static int build_devs(struct nodes *nodes, cfg_t *section,
+                      struct conf_node *node)
+{
+	const struct conf *conf = nodes->b->conf;
+	const struct conf_value *at = build_place(section, "devices");
+	struct buf text = { 0 };
+	int status = 0;
+
+	for (size_t i = 0; i < node->devices.n; i++)
+		buf_printf(&text, "%s%s", i ? "," : "", node->devices.s[i]);
+	if (text.len)
+		status = devices_parse(conf->device_names, conf->ndevices,
+		                       text.data, &node->devs, nodes->b->err);
+	buf_free(&text);
+	return status < 0 ? err_wrap(nodes->b->err, "%s:%d: node '%s': devices",
+	                             at->file, at->line, cfg_title(section))
+	                  : 0;
+}
+
 /* Put a node whose section names no pool into the only pool; fail if there
  * are several. */
 static int check_pool(struct nodes *nodes, cfg_t *section,
@@ -298,6 +318,7 @@ static int add_section(struct nodes *nodes, cfg_t *section)
 	                 check_pool(nodes, section, &common) < 0 ||
 	                 check_numbers(nodes, section, &common) < 0 ||
 	                 build_fixed(nodes, section, &common) < 0 ||
+	                 build_devs(nodes, section, &common) < 0 ||
 	                 add_names(nodes, section, &common, &list) < 0
 	             ? -1
 	             : 0;

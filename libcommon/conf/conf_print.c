@@ -193,6 +193,10 @@ void conf_print(const struct conf *conf, struct buf *out)
 	print_keys(&p, conf_keys_of(NULL), conf,
 	           defaults(&p, conf_keys_of(NULL)), 0);
 	print_licenses(&p);
+	initial = defaults(&p, conf_keys_of("device"));
+	for (size_t i = 0; i < conf->ndevices; i++)
+		print_section(&p, "device", conf->devices[i].name,
+		              &conf->devices[i], initial);
 	initial = defaults(&p, conf_keys_of("class"));
 	for (size_t i = 0; i < conf->nclasses; i++) {
 		const struct conf_class *class = &conf->classes[i];

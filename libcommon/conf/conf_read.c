@@ -14,7 +14,7 @@
 #include "libcommon/limits.h"
 
 enum {
-	KINDS = 4,            /* kinds of sections with titles */
+	KINDS = 6,            /* kinds of sections with titles */
 	MAX_DEPTH = 8,        /* nesting of includes */
 	MAX_FILES = 1000,     /* files of one configuration */
 	MAX_BYTES = 16 << 20, /* of one file */

@@ -115,7 +115,8 @@
 	                        * task a node: sbatch --overcommit */        \
 	I(gpu_memory)          /* MiB of each GPU, or of its part of one */  \
 	I(gpu_part)            /* milli-GPUs that such a part counts; the    \
-	                        * daemon sets them */
+	                        * daemon sets them */                        \
+	S(device) /* of each task, other than GPUs: see devices.h */
 
 struct spec {
 #define S(name) const char *name;

@@ -70,6 +70,8 @@ const struct opt spec_opts[] = {
 	  spec_set_text, AT(spec.gpu_type), false },
 	{ 0, "gpu-memory", "SIZE", "memory of each GPU, or of a part of one",
 	  spec_set_mib, AT(spec.gpu_memory), false },
+	{ 0, "device", "NAME[:N]", "other devices of each task: rdma:2",
+	  spec_set_device, AT(spec.device), false },
 	{ 0, "exclusive", NULL, "no other job on its nodes",
 	  spec_set_flag, AT(spec.exclusive), false },
 	{ 'L', "licenses", "NAME[:N],...", "licences it holds while it runs",

@@ -15,6 +15,7 @@
 #include "libcommon/limits.h"
 #include "libcommon/mail.h"
 #include "libcommon/parse.h"
+#include "libcommon/spec/devices.h"
 #include "libcommon/spec/ports.h"
 #include "libcommon/spec/spec_opt.h"
 
@@ -86,19 +87,34 @@ int spec_set_labels(void *ctx, const struct opt *opt, const char *value,
 	return rc;
 }
 
+/* Append an item to a list, joined by a comma, if `check` accepts the list. */
+static int add_item(struct submit *submit, const struct opt *opt,
+                    const char *value,
+                    int (*check)(const char *s, struct err *err),
+                    struct err *err)
+{
+	const char **list = text_at(submit, opt);
+	char *all = *list ? xasprintf("%s,%s", *list, value) : xstrdup(value);
+	int rc = check(all, err);
+
+	if (rc == 0)
+		*list = arena_strdup(submit->arena, all);
+	free(all);
+	return rc;
+}
+
 /* Ports of several --port options add up. */
 int spec_set_ports(void *ctx, const struct opt *opt, const char *value,
                    struct err *err)
 {
-	struct submit *submit = ctx;
-	const char **ports = text_at(ctx, opt);
-	char *all = *ports ? xasprintf("%s,%s", *ports, value) : xstrdup(value);
-	int rc = ports_check(all, err);
+	return add_item(ctx, opt, value, ports_check, err);
+}
 
-	if (rc == 0)
-		*ports = arena_strdup(submit->arena, all);
-	free(all);
-	return rc;
+/* So do devices of several --device options. */
+int spec_set_device(void *ctx, const struct opt *opt, const char *value,
+                    struct err *err)
+{
+	return add_item(ctx, opt, value, devices_check, err);
 }
 
 /* The path may be relative to a folder that only aisub knows: check it

@@ -13,6 +13,7 @@
 #include "libcommon/mail.h"
 #include "libcommon/near.h"
 #include "libcommon/rlimits.h"
+#include "libcommon/spec/devices.h"
 #include "libcommon/spec/ports.h"
 #include "libcommon/spec/spec.h"
 #include "libcommon/topology.h"
@@ -236,6 +237,7 @@ static int (*const syntax[])(const char *s, struct err *err) = {
 	[F_mail_user] = mail_check_address,
 	[F_labels] = labels_check,
 	[F_ports] = ports_check,
+	[F_device] = devices_check,
 };
 
 int spec_check_length(const struct spec_field *field, size_t len,

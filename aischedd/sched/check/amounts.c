@@ -78,6 +78,17 @@ static void free_numas(const struct snap *s, bool bound, int64_t *ret)
 	}
 }
 
+int64_t *check_amounts_devs(const struct snap *s, struct arena *arena)
+{
+	uint32_t n = s->dev.n;
+	int64_t *ret = arena_array(arena, int64_t, (size_t)s->node.n * n);
+
+	for (uint32_t i = 0; i < s->node.n; i++)
+		for (uint32_t k = 0; k < n; k++)
+			ret[i * n + k] = s->node.dev_free[i].n[k];
+	return ret;
+}
+
 uint8_t *check_amounts_slices(const struct snap *s, const struct snap_task *t,
                               uint8_t *slices)
 {

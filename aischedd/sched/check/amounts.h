@@ -16,6 +16,11 @@ struct check_amounts {
 	uint8_t *slices; /* by GPU, bit i: slice i is in a partition */
 };
 
+/* Returns how many devices other than GPUs are free: by node, and there by
+ * kind.
+ */
+int64_t *check_amounts_devs(const struct snap *s, struct arena *arena);
+
 /* Returns the amounts that are free now, in new arrays of the arena. */
 struct check_amounts check_amounts_now(const struct snap *s,
                                        struct arena *arena);

@@ -160,6 +160,10 @@ static const char *why_not(const struct snap *s, uint32_t req, uint32_t node)
 		return "its GPUs have no such partitions";
 	if (r->gpu_mem[req] > s->node.gpu_mem[node])
 		return "its GPUs have too little memory";
+	for (uint32_t i = 0; i < s->dev.n; i++) {
+		if (r->devs[req].n[i] > s->node.dev_total[node].n[i])
+			return "has too few devices";
+	}
 	if (from < to && !rule_value(s, s->rule, node, &end))
 		return "does not meet the constraint";
 	if (is_shunned(s, req, node, false))

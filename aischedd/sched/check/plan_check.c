@@ -26,6 +26,7 @@ struct check {
 	struct arena *arena;
 
 	/* the amounts that are still free */
+	int64_t *dev; /* by node and kind */
 	int64_t *cpu, *mem, *tmp, *slot, *gpu, *thread, *numa_mem;
 	uint8_t *slices;  /* by GPU: its slices in use */
 	int64_t *unbound; /* by NUMA node: its memory minus that of tasks bound
@@ -66,6 +67,7 @@ static void begin(struct check *c)
 	c->mem = arena_array(c->arena, int64_t, s->node.n);
 	c->tmp = arena_array(c->arena, int64_t, s->node.n);
 	c->slot = arena_array(c->arena, int64_t, s->node.n);
+	c->dev = check_amounts_devs(s, c->arena);
 	c->gpu = now.gpu;
 	c->thread = now.thread;
 	c->numa_mem = now.numa_mem;
@@ -182,6 +184,24 @@ static int take_cpus(struct check *c, uint32_t req, const struct snap_task *t,
 	return 0;
 }
 
+static int take_devs(struct check *c, uint32_t req, const struct snap_task *t,
+                     uint64_t job)
+{
+	const struct snap *s = c->s;
+
+	for (uint32_t i = 0; i < s->dev.n; i++) {
+		int64_t *left = &c->dev[t->node * s->dev.n + i];
+		int64_t need = s->req.devs[req].n[i];
+
+		*left -= need;
+		if (need && *left < 0)
+			return check_bad(c->audit, job,
+			                 "%s of %s is given twice",
+			                 s->dev.name[i], s->node.name[t->node]);
+	}
+	return 0;
+}
+
 static int take_task(struct check *c, uint32_t req, const struct snap_task *t,
                      uint64_t job, bool bound_only)
 {
@@ -197,7 +217,8 @@ static int take_task(struct check *c, uint32_t req, const struct snap_task *t,
 	if (--c->slot[t->node] < 0)
 		return check_bad(c->audit, job, "is one task too many on %s",
 		                 s->node.name[t->node]);
-	if (take_gpus(c, req, t, job) < 0 || take_cpus(c, req, t, job) < 0)
+	if (take_devs(c, req, t, job) < 0 || take_gpus(c, req, t, job) < 0 ||
+	    take_cpus(c, req, t, job) < 0)
 		return -1;
 	return check_align_task(c->audit, req, job, t, bound_only, c->numa_mem,
 	                        c->unbound);
@@ -343,6 +364,12 @@ static bool tasks_fit(const struct check *c, uint32_t req, uint32_t node,
 	    (s->req.tmp[req] && c->tmp[node] < n * s->req.tmp[req]) ||
 	    c->slot[node] < n || (gpus > 1000 && gpus % 1000))
 		return false;
+	for (uint32_t i = 0; i < s->dev.n; i++) {
+		int64_t need = n * s->req.devs[req].n[i];
+
+		if (need && c->dev[node * s->dev.n + i] < need)
+			return false;
+	}
 	for (uint32_t i = s->node.gpu_first[node];
 	     gpus && i < s->node.gpu_first[node + 1]; i++) {
 		if (s->req.gpu_type[req] != SNAP_NONE &&

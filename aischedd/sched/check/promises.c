@@ -420,8 +420,9 @@ static bool is_there(const struct future_check *f, const struct one *p,
 /* The amounts that are left free on a node. */
 struct left {
 	int64_t cpu, mem, tmp, slot, gpu, whole;
-	uint32_t others, sealed; /* tasks of other jobs; those of exclusive
-	                            ones */
+	int64_t dev[DEVICE_KINDS]; /* by kind */
+	uint32_t others, sealed;   /* tasks of other jobs; those of exclusive
+	                              ones */
 };
 
 static void count_devices(const struct snap_task *t, int64_t *device, int sign)
@@ -446,6 +447,9 @@ static void count(const struct future_check *f, const struct one *p,
 			left->mem += sign * s->req.mem[it->req];
 			left->tmp += sign * s->req.tmp[it->req];
 			left->slot += sign;
+			for (uint32_t i = 0; i < s->dev.n; i++)
+				left->dev[i] +=
+				    sign * s->req.devs[it->req].n[i];
 		}
 		if (it->floats) {
 			left->gpu += sign * check_gpus(s, it->req, node);
@@ -473,16 +477,14 @@ static bool fits_at(const struct future_check *f, const struct one *p,
 {
 	const struct snap *s = f->s;
 	uint32_t req = s->pend.req[p->row], first = s->node.gpu_first[node];
-	struct left left = { s->node.cpu_free[node],
-		             s->node.mem_free[node],
-		             s->node.tmp_free[node],
-		             s->node.slot_free[node],
-		             0,
-		             0,
-		             0,
-		             0 };
+	struct left left = { .cpu = s->node.cpu_free[node],
+		             .mem = s->node.mem_free[node],
+		             .tmp = s->node.tmp_free[node],
+		             .slot = s->node.slot_free[node] };
 	int64_t device[64] = { 0 };
 
+	for (uint32_t i = 0; i < s->dev.n; i++)
+		left.dev[i] = s->node.dev_free[node].n[i];
 	for (uint32_t i = first; i < s->node.gpu_first[node + 1]; i++)
 		device[i - first] = s->gpu.free[i];
 	for (uint32_t i = f->first[node]; i < f->first[node + 1]; i++)
@@ -491,6 +493,10 @@ static bool fits_at(const struct future_check *f, const struct one *p,
 	for (uint32_t i = first; i < s->node.gpu_first[node + 1]; i++) {
 		left.gpu += device[i - first];
 		left.whole += device[i - first] >= 1000;
+	}
+	for (uint32_t i = 0; i < s->dev.n; i++) {
+		if (!has(left.dev[i], n * s->req.devs[req].n[i]))
+			return false;
 	}
 	return has(left.cpu, n * s->req.cpus[req]) &&
 	       has(left.mem, n * s->req.mem[req]) &&

@@ -24,6 +24,7 @@ enum {
 /* The amounts that are free at some time. */
 struct free_room {
 	int64_t *cpu, *mem, *tmp, *slot; /* by node */
+	int64_t *dev;                    /* by node and kind */
 	int64_t *gpu, *thread;           /* by index in snap.gpu, snap.cpu */
 	int64_t *numa_mem;               /* by NUMA node */
 	int64_t *unbound; /* by NUMA node: its memory minus that of tasks bound
@@ -47,6 +48,9 @@ static struct free_room room_copy(const struct audit *a,
 	r.mem = arena_array(a->arena, int64_t, s->node.n);
 	r.tmp = arena_array(a->arena, int64_t, s->node.n);
 	r.slot = arena_array(a->arena, int64_t, s->node.n);
+	r.dev = check_amounts_devs(s, a->arena);
+	for (uint32_t i = 0; from && i < s->node.n * s->dev.n; i++)
+		r.dev[i] = from->dev[i];
 	r.tasks = arena_array(a->arena, int64_t, s->node.n);
 	r.sealed = arena_array(a->arena, int64_t, s->node.n);
 	for (uint32_t i = 0; i < s->node.n; i++) {
@@ -97,6 +101,8 @@ static void give_rest(const struct snap *s, const struct free_room *r,
 	r->mem[t->node] += sign * s->req.mem[req];
 	r->tmp[t->node] += sign * s->req.tmp[req];
 	r->slot[t->node] += sign;
+	for (uint32_t i = 0; i < s->dev.n; i++)
+		r->dev[t->node * s->dev.n + i] += sign * s->req.devs[req].n[i];
 	r->tasks[t->node] -= sign;
 	for (uint64_t left = t->gpus; left; left &= left - 1)
 		gpu[__builtin_ctzll(left)] += sign * t->gpu_milli;
@@ -414,6 +420,23 @@ static enum room_answer is_aligned(const struct audit *a,
 	return check_align_best(a->s, req, h->node, &nfree).fits ? YES : MAYBE;
 }
 
+/* Whether the node has the devices of n claimed tasks. */
+static bool has_devs(const struct audit *a, const struct free_room *r,
+                     const struct room_held *h, uint32_t n)
+{
+	const struct snap *s = a->s;
+
+	for (uint32_t k = 0; k < s->dev.n; k++) {
+		int64_t need = 0;
+
+		for (uint32_t i = 0; i < n; i++)
+			need += s->req.devs[req_of(a, &h[i])].n[k];
+		if (need && need > r->dev[h->node * s->dev.n + k])
+			return false;
+	}
+	return true;
+}
+
 /* Whether n claimed tasks fit together on their node. */
 static enum room_answer node_holds(const struct audit *a,
                                    const struct free_room *r,
@@ -434,7 +457,8 @@ static enum room_answer node_holds(const struct audit *a,
 	}
 	if ((cpus && cpus > r->cpu[h->node]) ||
 	    (mem && mem > r->mem[h->node]) || (tmp && tmp > r->tmp[h->node]) ||
-	    n > r->slot[h->node] || !is_alone(a, r, h, n))
+	    n > r->slot[h->node] || !has_devs(a, r, h, n) ||
+	    !is_alone(a, r, h, n))
 		return NO;
 	gpu = pack_node(a, r, h, n, true);
 	cpu = gpu == NO ? NO : pack_node(a, r, h, n, false);

@@ -151,7 +151,8 @@ struct future_ask future_ask_of(const struct future *a, uint32_t req,
 		.most = most,
 		.whose = s->req.reservation[req],
 		.exclusive = s->req.exclusive[req],
-		.odd = gpus % 1000 || (cpus % 1000 && s->cpu.n) ||
+		.odd = devices_any(&s->req.devs[req]) || gpus % 1000 ||
+		       (cpus % 1000 && s->cpu.n) ||
 		       s->req.numa[req] == NUMA_STRICT ||
 		       s->req.numa[req] == NUMA_TIGHT ||
 		       (gpus && s->req.links[req] == LINKS_STRICT) ||

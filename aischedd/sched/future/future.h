@@ -153,7 +153,7 @@ int64_t future_need(const struct future *a, const struct future_ask *ask,
                     uint32_t node, enum future_dim dim);
 
 /* Whether free amounts alone do not decide what fits on the node, because NUMA
- * nodes, links or parts of devices matter, too. */
+ * nodes, links, parts of devices, or devices other than GPUs matter, too. */
 bool future_is_odd(const struct future *a, uint32_t node,
                    const struct future_ask *ask);
 

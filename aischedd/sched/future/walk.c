@@ -74,6 +74,9 @@ static void withhold(struct future_walk *w, struct future_due *d, uint32_t n)
 	         -more * future_need(w->a, &ask, w->node, FUTURE_GPU));
 	work_add(then, &then->whole[w->node], -more * ask.need[FUTURE_WHOLE]);
 	work_add(then, &then->idle[w->node], -more * ask.need[FUTURE_IDLE]);
+	for (uint32_t i = 0; i < then->snap->dev.n && !ask.goes_on; i++)
+		work_add(then, &then->dev[w->node * then->snap->dev.n + i],
+		         -more * then->snap->req.devs[d->req].n[i]);
 	d->nwithheld = n;
 	d->lacks |= n > 0;
 }
@@ -334,6 +337,8 @@ static bool holds(const struct snap *s, uint32_t req, bool suspended,
 		return s->req.tmp[req];
 	if (what == WHAT_SLOT)
 		return true;
+	if (what >= WHAT_DEV)
+		return s->req.devs[req].n[what - WHAT_DEV];
 	return s->req.cpus[req] && !suspended;
 }
 

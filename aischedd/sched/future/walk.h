@@ -102,8 +102,8 @@ void future_walk_end(struct future_walk *w);
 uint64_t future_walk_ends(struct future *a, uint32_t node, int64_t at);
 
 /* Among the jobs on the node that hold some of a resource, returns the first to
- * end, or 0 if no job holds any. what: enum resource, WHAT_TMP or WHAT_SLOT;
- * all other values stand for CPUs. */
+ * end, or 0 if no job holds any. what: enum resource, WHAT_TMP, WHAT_SLOT or a
+ * kind of devices from WHAT_DEV on; all other values stand for CPUs. */
 uint64_t future_walk_blocker(struct future *a, uint32_t node, int64_t what);
 
 #endif

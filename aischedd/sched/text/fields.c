@@ -8,6 +8,12 @@
 		.key = k, .kind = t, .column = offsetof(struct snap, c), \
 		.def = d                                                 \
 	}
+#define DEVS(k, c, d)                                         \
+	{                                                     \
+		.key = k, .kind = FIELD_DEVS,                 \
+		.column = offsetof(struct snap, c), .def = d, \
+		.space = SPACE_DEV                            \
+	}
 #define REF(k, c, d, s)                                                  \
 	{                                                                \
 		.key = k, .kind = FIELD_REF,                             \
@@ -80,6 +86,8 @@ static const struct snap_field node_fields[] = {
 	VALUE("tmp_free", FIELD_MIB, node.tmp_free, FIELD_DERIVED),
 	VALUE("slots", FIELD_I64, node.slot_total, SLOTS_ANY),
 	VALUE("slots_free", FIELD_I64, node.slot_free, FIELD_DERIVED),
+	DEVS("devices", node.dev_total, 0),
+	DEVS("devices_free", node.dev_free, FIELD_DERIVED),
 	REF("domain", node.domain, SNAP_NONE, SPACE_DOMAIN),
 	NAME("mig", node.mig, MIG_NONE, mig_model_name),
 	VALUE("gpu_mem", FIELD_MIB, node.gpu_mem, 0),
@@ -120,6 +128,7 @@ static const struct snap_field req_fields[] = {
 	VALUE("mem", FIELD_MIB, req.mem, 0),
 	VALUE("tmp", FIELD_MIB, req.tmp, 0),
 	VALUE("gpus", FIELD_MILLI, req.gpus, 0),
+	DEVS("devices", req.devs, 0),
 	REF("gpu_type", req.gpu_type, SNAP_NONE, SPACE_WORD),
 	NAME("profile", req.profile, 0, mig_profile_name),
 	VALUE("gpu_mem", FIELD_MIB, req.gpu_mem, 0),
@@ -180,6 +189,7 @@ static const struct snap_field pend_fields[] = {
 const struct section snap_section[NSECTIONS] = {
 	[SECTION_POLICY] = SECTION("policy", policy, policy),
 	[SECTION_POOL] = SECTION("pool", pool, pool.n),
+	[SECTION_DEV] = { "device", NULL, 0, offsetof(struct snap, dev.n) },
 	[SECTION_DOMAIN] = SECTION("domain", domain, domain.n),
 	[SECTION_NODE] = SECTION("node", node, node.n),
 	[SECTION_QUEUE] = SECTION("queue", queue, queue.n),
@@ -191,11 +201,20 @@ const struct section snap_section[NSECTIONS] = {
 };
 /* clang-format on */
 
+bool field_is_derived(const struct device_counts *counts)
+{
+	const int64_t derived = FIELD_DERIVED;
+
+	return !memcmp(counts, &derived, sizeof(derived));
+}
+
 size_t field_size(enum field_kind kind)
 {
 	switch (kind) {
 	case FIELD_AMOUNT:
 		return RES_N * sizeof(int64_t);
+	case FIELD_DEVS:
+		return sizeof(struct device_counts);
 	case FIELD_U32:
 	case FIELD_REF:
 		return sizeof(uint32_t);
@@ -244,6 +263,8 @@ static void take_run(const struct snap *s, uint32_t run, struct snap_free *f)
 		f->mem[t->node] -= s->req.mem[req];
 		f->tmp[t->node] -= s->req.tmp[req];
 		f->slot[t->node]--;
+		for (uint32_t k = 0; k < s->dev.n; k++)
+			f->dev[t->node].n[k] -= s->req.devs[req].n[k];
 		for (uint64_t left = t->gpus; left; left &= left - 1)
 			take(&gpu[__builtin_ctzll(left)], t->gpu_milli);
 		if (s->run.suspended[run])
@@ -267,6 +288,7 @@ struct snap_free snap_free_derive(const struct snap *s, struct arena *arena)
 		.mem = arena_array(arena, int64_t, s->node.n),
 		.tmp = arena_array(arena, int64_t, s->node.n),
 		.slot = arena_array(arena, int64_t, s->node.n),
+		.dev = arena_array(arena, struct device_counts, s->node.n),
 		.gpu = arena_array(arena, uint16_t, s->gpu.n),
 		.thread = arena_array(arena, uint16_t, s->cpu.n),
 		.license = arena_array(arena, int64_t, s->license.n),
@@ -277,6 +299,7 @@ struct snap_free snap_free_derive(const struct snap *s, struct arena *arena)
 		f.mem[i] = s->node.mem_total[i];
 		f.tmp[i] = s->node.tmp_total[i];
 		f.slot[i] = s->node.slot_total[i];
+		f.dev[i] = s->node.dev_total[i];
 	}
 	for (uint32_t i = 0; i < s->gpu.n; i++)
 		f.gpu[i] = s->gpu.parts

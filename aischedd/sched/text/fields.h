@@ -18,6 +18,7 @@ enum field_kind {
 	FIELD_MILLI,  /* int64_t, "1.5" */
 	FIELD_MIB,    /* int64_t, "64G" */
 	FIELD_AMOUNT, /* int64_t[RES_N], "cpus:1.5,mem:64G" */
+	FIELD_DEVS,   /* struct device_counts, "rdma:2,fpga:1" */
 	FIELD_U32,    /* uint32_t */
 	FIELD_U16,    /* uint16_t */
 	FIELD_U8,     /* uint8_t */
@@ -39,6 +40,7 @@ enum name_space {
 	SPACE_NODE,
 	SPACE_QUEUE,
 	SPACE_LICENSE,
+	SPACE_DEV,
 	SPACE_RESV,
 	SPACE_USER,
 	SPACE_WORD,
@@ -50,6 +52,7 @@ enum {
 	SECTION_POLICY, /* a single row: its columns are values of struct snap,
 	                   not arrays */
 	SECTION_POOL,
+	SECTION_DEV,
 	SECTION_DOMAIN,
 	SECTION_NODE,
 	SECTION_QUEUE,
@@ -93,11 +96,15 @@ extern const struct section snap_section[NSECTIONS];
  */
 struct snap_free {
 	int64_t *cpu, *mem, *tmp, *slot; /* by node */
+	struct device_counts *dev;       /* by node */
 	uint16_t *gpu, *thread;          /* by index in snap.gpu, snap.cpu */
 	int64_t *license;
 };
 
 struct snap_free snap_free_derive(const struct snap *snap, struct arena *arena);
+
+/* Whether numbers of devices stand for FIELD_DERIVED. */
+bool field_is_derived(const struct device_counts *counts);
 
 /* Returns the size in bytes of a value of this kind in a column. */
 size_t field_size(enum field_kind kind);

@@ -37,6 +37,8 @@ static int read_plain(struct snap_reader *r, int section, enum name_space space,
 
 	if (section == SECTION_POOL && r->rows[section] == LIMIT_POOLS)
 		return reader_bad(r, "too many pools with", name);
+	if (section == SECTION_DEV && r->rows[section] == DEVICE_KINDS)
+		return reader_bad(r, "too many devices with", name);
 	if (read_fields(r, section, rest) < 0 ||
 	    reader_new_name(r, space, name) < 0 ||
 	    (section == SECTION_LICENSE &&
@@ -166,6 +168,8 @@ static int read_line(struct snap_reader *r, char *line)
 		return read_plain(r, SECTION_POOL, SPACE_POOL, rest);
 	if (!strcmp(keyword, "level"))
 		return read_level(r, rest);
+	if (!strcmp(keyword, "device"))
+		return read_plain(r, SECTION_DEV, SPACE_DEV, rest);
 	if (!strcmp(keyword, "domain"))
 		return read_plain(r, SECTION_DOMAIN, SPACE_DOMAIN, rest);
 	if (!strcmp(keyword, "queue"))
@@ -241,6 +245,7 @@ static void keep_nodes(struct snap_reader *r)
 	s->pool.name = keep_names(r, SPACE_POOL);
 	s->nlevels = COUNT(&r->name[SPACE_LEVEL], char *);
 	s->level = keep_names(r, SPACE_LEVEL);
+	s->dev.name = keep_names(r, SPACE_DEV);
 	s->domain.name = keep_names(r, SPACE_DOMAIN);
 	s->node.name = keep_names(r, SPACE_NODE);
 	s->gpu.n = COUNT(&r->gpu_numa, uint8_t);
@@ -394,6 +399,8 @@ static void derive_free(struct snap_reader *r)
 			f.tmp[i] = s->node.tmp_free[i];
 		if (s->node.slot_free[i] != FIELD_DERIVED)
 			f.slot[i] = s->node.slot_free[i];
+		if (!field_is_derived(&s->node.dev_free[i]))
+			f.dev[i] = s->node.dev_free[i];
 	}
 	for (uint32_t i = 0; i < s->gpu.n; i++) {
 		if (s->gpu.free[i] != FREE_DERIVED)
@@ -411,6 +418,7 @@ static void derive_free(struct snap_reader *r)
 	s->node.mem_free = f.mem;
 	s->node.tmp_free = f.tmp;
 	s->node.slot_free = f.slot;
+	s->node.dev_free = f.dev;
 	s->gpu.free = f.gpu;
 	s->cpu.free = f.thread;
 	s->license.free = f.license;

@@ -108,7 +108,7 @@ static uint32_t intern_req(struct snap_reader *r, const struct req_line *line)
 	uint64_t hash;
 
 	for (size_t i = 0; i < snap_section[SECTION_REQ].nfields; i++)
-		APPEND(&key, int64_t, r->req[i].v[0]);
+		buf_add(&key, r->req[i].v, sizeof(r->req[i].v));
 	append_key(&key, &line->rules);
 	append_key(&key, &line->prefers);
 	append_key(&key, &line->wants);

@@ -191,6 +191,27 @@ static int read_amounts(const struct snap_reader *r, char *text, int64_t *ret)
 	return 0;
 }
 
+/* Read numbers of devices such as "rdma:2,fpga:1". */
+static int read_devs(struct snap_reader *r, char *text, int64_t *ret)
+{
+	struct device_counts counts = { { 0 } };
+
+	for (char *part; (part = reader_part(&text, ','));) {
+		char *number = part, *name = reader_part(&number, ':');
+		uint32_t kind;
+		int64_t n;
+
+		if (!number)
+			return reader_bad(r, "no number for", name);
+		if (reader_name(r, SPACE_DEV, name, &kind) < 0 ||
+		    reader_int(r, number, -DEVICE_MAX, DEVICE_MAX, &n) < 0)
+			return -1;
+		counts.n[kind] = (int16_t)n;
+	}
+	memcpy(ret, &counts, sizeof(counts));
+	return 0;
+}
+
 static int read_pools(struct snap_reader *r, char *text, int64_t *ret)
 {
 	uint64_t pools = 0;
@@ -241,6 +262,8 @@ static int read_value(struct snap_reader *r, const struct snap_field *f,
 		return read_amount(r, f->kind, text, ret->v);
 	case FIELD_AMOUNT:
 		return read_amounts(r, text, ret->v);
+	case FIELD_DEVS:
+		return read_devs(r, text, ret->v);
 	case FIELD_NAME:
 		return read_word_of(r, f->names, text, ret->v);
 	case FIELD_POOLS:
@@ -309,7 +332,7 @@ static void append_value(struct buf *column, enum field_kind kind,
 		APPEND(column, int64_t, value->v[0]);
 		break;
 	default:
-		buf_add(column, value->v, sizeof(value->v));
+		buf_add(column, value->v, field_size(kind));
 	}
 }
 

@@ -29,8 +29,8 @@ struct shape {
 	uint32_t index;
 };
 
-/* A value while it is read; FIELD_AMOUNT uses all of v, other kinds only v[0].
- */
+/* A value while it is read; FIELD_AMOUNT and FIELD_DEVS use all of v, other
+ * kinds only v[0]. */
 struct snap_value {
 	int64_t v[RES_N];
 	bool said;

@@ -23,9 +23,10 @@
  *	size=N fairshare=N hold_after=S]
  * pool NAME [order=pack|spread|best_fit] [ready=no] [weight=]
  * level NAME (of the topology, the widest first)
+ * device NAME (a kind of devices other than GPUs)
  * domain NAME [parent=NAME] [level=LEVEL]
  * node HOSTLIST [pool= state=up|drain|down cpus= mem= cpus_free= mem_free=
- *	tmp= tmp_free= slots= slots_free=
+ *	tmp= tmp_free= slots= slots_free= devices=NAME:N,... devices_free=
  *	gpus=N gpu_type=LIST gpu_numa=LIST gpu_link=LIST gpu_free=LIST
  *	parts=PARTS
  *	threads=N core=LIST numa=LIST thread_free=LIST numa_mem=SIZES
@@ -56,6 +57,7 @@
  *	all further members; without it, members begin to wait now
  * promise JOB TIME NODES: made by the last plan; in the order of jobs
  * REQUEST: tasks= min_tasks= nodes= tasks_per_node= cpus= mem= tmp= gpus=
+ *	devices=NAME:N,...
  *	gpu_type= profile= gpu_mem=SIZE pools=NAMES time= exclusive one_process
  *	rule=WORDS
  *	want=NODES avoid=NODES shun=NODES beside=JOBS licenses=NAME:N,...

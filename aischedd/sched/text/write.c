@@ -62,6 +62,8 @@ static const char *name_of(const struct snap *s, enum name_space space,
 		return s->queue.name[i];
 	case SPACE_LICENSE:
 		return s->license.name[i];
+	case SPACE_DEV:
+		return s->dev.name[i];
 	case SPACE_RESV:
 		return s->resv.name[i];
 	case SPACE_USER:
@@ -109,7 +111,25 @@ static void put_amounts(struct buf *out, const int64_t amount[RES_N])
 	}
 }
 
-/* Returns the value of a field in a row, for all kinds but FIELD_AMOUNT. */
+/* Append numbers of devices other than 0; if all are 0, the first one. */
+static void put_devs(struct buf *out, const struct snap *s,
+                     const struct device_counts *counts)
+{
+	bool any = devices_any(counts);
+	const char *comma = "";
+
+	for (uint32_t i = 0; i < s->dev.n; i++) {
+		if (any ? !counts->n[i] : i)
+			continue;
+		buf_puts(out, comma);
+		put_name(out, s->dev.name[i]);
+		buf_printf(out, ":%d", counts->n[i]);
+		comma = ",";
+	}
+}
+
+/* Returns the value of a field in a row, for all kinds but FIELD_AMOUNT and
+ * FIELD_DEVS. */
 static int64_t get(const struct snap *s, const struct snap_field *f,
                    uint32_t row)
 {
@@ -141,6 +161,14 @@ static bool is_default(const struct writer *w, const struct snap_field *f,
 		return amount[0] == f->def && amount[1] == f->def &&
 		       amount[2] == f->def;
 	}
+	if (f->column == offsetof(struct snap, node.dev_free))
+		return !memcmp(&s->node.dev_free[row], &w->derived.dev[row],
+		               sizeof(*s->node.dev_free));
+	if (f->kind == FIELD_DEVS) {
+		const struct device_counts *column = field_column(s, f);
+
+		return !devices_any(&column[row]);
+	}
 	if (f->kind == FIELD_POOLS)
 		return !(all_pools(s) & ~s->req.pools[row]);
 	if (f->column == offsetof(struct snap, node.cpu_free))
@@ -168,6 +196,12 @@ static void put_value(const struct writer *w, const struct snap_field *f,
 		const int64_t(*column)[RES_N] = field_column(s, f);
 
 		put_amounts(w->out, column[row]);
+		return;
+	}
+	if (f->kind == FIELD_DEVS) {
+		const struct device_counts *column = field_column(s, f);
+
+		put_devs(w->out, s, &column[row]);
 		return;
 	}
 	v = get(s, f, row);
@@ -632,6 +666,7 @@ void snap_write(const struct snap *s, struct buf *out)
 		int section;
 		enum name_space space;
 	} plain[] = { { SECTION_POOL, SPACE_POOL },
+		      { SECTION_DEV, SPACE_DEV },
 		      { SECTION_DOMAIN, SPACE_DOMAIN },
 		      { SECTION_QUEUE, SPACE_QUEUE },
 		      { SECTION_LICENSE, SPACE_LICENSE } };

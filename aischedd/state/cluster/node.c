@@ -442,6 +442,8 @@ void node_apply_conf(struct state *state, struct node *node)
 	node->mem_mib = node->mem_found;
 	node->tmp_mib = node->tmp_found;
 	node->ncpus = node->ncpus_found;
+	node->devs =
+	    node->conf ? node->conf->devs : (struct device_counts){ { 0 } };
 	if (node->cpu_reserved)
 		memset(node->cpu_reserved, 0, node->ncpus * sizeof(bool));
 	if (!node->conf) {

@@ -54,6 +54,7 @@ struct node {
 	int64_t cpu_found, mem_found, tmp_found; /* found by its runner */
 	/* what jobs may use: as configured or found, minus the reserve */
 	int64_t cpu_milli, mem_mib, tmp_mib;
+	struct device_counts devs; /* other than GPUs, as configured */
 	uint8_t *cpu_numa, *gpu_numa, *gpu_link;
 	uint16_t *cpu_core;
 	/* cpu_reserved[i]: CPU i is reserved for the system */

@@ -14,10 +14,12 @@ struct holding {
 	int64_t task[RES_N]; /* for each of its tasks on the node */
 	/* the job holds all CPUs or memory of the node, instead of task[] */
 	bool all_cpus, all_memory;
-	int64_t tmp; /* disk of a task */
+	int64_t tmp;               /* disk of a task */
+	struct device_counts devs; /* of a task */
 };
 
-static void ask_of(const struct job *job, struct holding *ret)
+static void ask_of(const struct conf *conf, const struct job *job,
+                   struct holding *ret)
 {
 	bool suspended = job->state == JOB_SUSPENDED;
 	struct request req;
@@ -28,6 +30,10 @@ static void ask_of(const struct job *job, struct holding *ret)
 	ret->task[RES_CPU] = suspended ? 0 : req.cpus_milli;
 	ret->task[RES_MEM] = req.mem_mib;
 	ret->tmp = req.tmp_mib;
+	ret->devs = (struct device_counts){ { 0 } };
+	if (spec.device)
+		devices_parse(conf->device_names, conf->ndevices, spec.device,
+		              &ret->devs, NULL);
 	ret->task[RES_GPU] = req.gpus_milli;
 	ret->all_cpus = spec.exclusive == 1 && !suspended;
 	ret->all_memory = spec.mem_node == 0;
@@ -46,6 +52,8 @@ static void take(struct node_left *left, const struct job **last,
 		for (int r = 0; r < RES_N; r++)
 			left[n].free[r] -= hold->task[r];
 		left[n].tmp_free -= hold->tmp;
+		for (int k = 0; k < DEVICE_KINDS; k++)
+			left[n].dev_free.n[k] -= hold->devs.n[k];
 		if (hold->all_cpus)
 			left[n].free[RES_CPU] = 0;
 		if (hold->all_memory)
@@ -69,6 +77,7 @@ void state_nodes_left(const struct state *state, struct node_left *ret)
 			          [RES_MEM] = node->mem_mib - node->mem_others,
 			          [RES_GPU] = gpus * 1000 },
 			.tmp_free = node->tmp_mib - node->tmp_others,
+			.dev_free = node->devs,
 		};
 	}
 	/* Evicted tasks hold resources until they have ended. */
@@ -76,21 +85,22 @@ void state_nodes_left(const struct state *state, struct node_left *ret)
 	     job = job->row_next) {
 		struct holding hold;
 
-		ask_of(job, &hold);
+		ask_of(state->conf, job, &hold);
 		take(ret, last, job, job->place, &hold);
 		take(ret, last, job, job->runs->leaving, &hold);
 	}
 	free(last);
 }
 
-static void add_used(const struct job *job, int64_t ret[RES_N])
+static void add_used(const struct conf *conf, const struct job *job,
+                     int64_t ret[RES_N])
 {
 	int64_t n = job->place->ntasks;
 	struct holding hold;
 
 	if (job->runs->leaving)
 		n += job->runs->leaving->ntasks;
-	ask_of(job, &hold);
+	ask_of(conf, job, &hold);
 	for (int r = 0; r < RES_N; r++)
 		ret[r] += n * hold.task[r];
 }
@@ -104,7 +114,7 @@ void state_queues_used(const struct state *state, int64_t (*ret)[RES_N])
 	     job = job->row_next) {
 		int64_t used[RES_N] = { 0 };
 
-		add_used(job, used);
+		add_used(conf, job, used);
 		for (int q = (int)job->queue; q >= 0;
 		     q = conf->queues[q].parent)
 			for (int r = 0; r < RES_N; r++)
@@ -119,7 +129,7 @@ void state_queue_used(const struct state *state, uint32_t queue,
 	for (const struct job *job = state->records.placed; job;
 	     job = job->row_next)
 		if (queue_is_below(state->conf, job->queue, queue))
-			add_used(job, ret);
+			add_used(state->conf, job, ret);
 }
 
 const int64_t *state_queue_share(const struct state *state, uint32_t queue)

@@ -10,10 +10,11 @@
 
 struct state;
 
-/* CPUs, memory, GPUs and disk that are free on a node, and the number of
- * jobs there. */
+/* CPUs, memory, GPUs, disk and devices that are free on a node, and the number
+ * of jobs there. */
 struct node_left {
 	int64_t free[RES_N], tmp_free;
+	struct device_counts dev_free;
 	uint32_t jobs;
 };
 

@@ -324,6 +324,18 @@ static int check_licenses(const struct state *state, const struct spec *spec,
 	return licenses_parse(state->conf, spec->licenses, use, &n, err);
 }
 
+static int check_devices(const struct state *state, const struct spec *spec,
+                         struct err *err)
+{
+	const struct conf *conf = state->conf;
+	struct device_counts devs;
+
+	if (!spec->device || devices_parse(conf->device_names, conf->ndevices,
+	                                   spec->device, &devs, err) == 0)
+		return 0;
+	return err_wrap(err, "--device");
+}
+
 int submit_time_limit(const struct state *state, const struct spec *spec,
                       uint32_t queue, int64_t *ret, struct err *err)
 {
@@ -464,6 +476,7 @@ static int check_request(struct state *state, const struct spec *spec,
 	if (spec_resolve(spec, 0, &req, err) < 0 ||
 	    check_texts(state, spec, err) < 0 ||
 	    check_licenses(state, spec, err) < 0 ||
+	    check_devices(state, spec, err) < 0 ||
 	    check_idle(state, spec, queue, err) < 0 ||
 	    submit_check_priority(state, spec, queue, who, err) < 0 ||
 	    submit_time_limit(state, spec, queue, &limit, err) < 0 ||

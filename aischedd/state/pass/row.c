@@ -107,6 +107,18 @@ static void key_spread(const struct state *state, const struct spec *spec,
 	    level == SPREAD_NODE ? LEVEL_NODE : (uint8_t)level;
 }
 
+/* Set in the key how many devices each task has, from --device. If it names a
+ * kind that is no longer configured, the key allows no pool. */
+static void key_devices(const struct state *state, const struct spec *spec,
+                        struct row_key *key)
+{
+	const struct conf *conf = state->conf;
+
+	if (spec->device && devices_parse(conf->device_names, conf->ndevices,
+	                                  spec->device, &key->devs, NULL) < 0)
+		key->pools = 0;
+}
+
 void row_key_build(const struct state *state, const struct job *job,
                    struct buf *out)
 {
@@ -142,6 +154,7 @@ void row_key_build(const struct state *state, const struct job *job,
 	key_volumes(state, claims.data, &key);
 	key_topology(state, &spec, &key);
 	key_spread(state, &spec, &key);
+	key_devices(state, &spec, &key);
 	buf_puts(&affinity, "");
 	affinity_key(state, job, &spec, &key, &affinity);
 	key.queue = job->queue;

@@ -122,6 +122,7 @@ struct row_key {
 	int64_t cpus, mem, tmp, gpus, gpu_mem, time_limit;
 	uint64_t pools;
 	uint32_t tasks, min_tasks, nodes, tasks_per_node, segment;
+	struct device_counts devs;
 	uint8_t exclusive, one_process;
 	uint8_t need, like, numa, links; /* as in struct snap_reqs */
 	uint8_t spread, spread_like;

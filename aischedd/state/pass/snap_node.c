@@ -37,6 +37,7 @@ uint8_t node_status(const struct node *node)
 /* The free amounts of each node, GPU and CPU. */
 struct left {
 	int64_t *cpu, *mem, *tmp, *slots;
+	struct device_counts *dev;
 	uint16_t *gpu, *thread;
 };
 
@@ -65,6 +66,7 @@ struct node_frame {
  * has changed. */
 struct node_hold {
 	int64_t cpus, mem, tmp; /* of each task */
+	struct device_counts devs;
 	uint32_t ntasks;
 	struct snap_task *task; /* ntasks and one more */
 	struct snap_cpu_use *use;
@@ -78,6 +80,7 @@ struct columns {
 	int64_t *gpu_mem;
 	int64_t *cpu_total, *cpu_free, *mem_total, *mem_free, *tmp_total,
 	    *tmp_free, *slots, *slots_free, *weight;
+	struct device_counts *dev_total, *dev_free;
 
 	uint16_t *gpu_free;
 	uint32_t *gpu_type;
@@ -114,6 +117,15 @@ static void take_gpu(struct node_frame *frame, uint32_t gpu,
 		frame->slices[gpu] &= (uint8_t)~t->units;
 }
 
+/* Subtract the devices of a task from what is free (sign 1), or add them again
+ * (sign -1). */
+static void take_devs(struct device_counts *left,
+                      const struct device_counts *devs, int sign)
+{
+	for (int i = 0; i < DEVICE_KINDS; i++)
+		left->n[i] -= (int16_t)(sign * devs->n[i]);
+}
+
 /* Subtract what the tasks hold from what is free (sign 1), or add it again
  * (sign -1). */
 static void take_off(struct node_frame *frame, const struct node_hold *h,
@@ -131,6 +143,7 @@ static void take_off(struct node_frame *frame, const struct node_hold *h,
 		left->mem[t->node] -= sign * h->mem;
 		left->tmp[t->node] -= sign * h->tmp;
 		left->slots[t->node] -= sign;
+		take_devs(&left->dev[t->node], &h->devs, sign);
 		for (uint32_t g = first[0]; g < first[1]; g++)
 			if (t->gpus >> (g - first[0]) & 1)
 				take_gpu(frame, g, t, sign);
@@ -174,6 +187,7 @@ static struct node_hold *hold_new(const struct placed_run *run)
 	*h = (struct node_hold){ .cpus = run->suspended ? 0 : req->cpus,
 		                 .mem = req->mem,
 		                 .tmp = req->tmp,
+		                 .devs = req->devs,
 		                 .task = (void *)(h + 1) };
 	h->use = (void *)(h->task + n);
 	h->task[0].cpu_first = 0;
@@ -281,6 +295,8 @@ static struct columns node_columns(struct build *b, size_t n)
 	c.tmp_free = COLUMN(int64_t, n);
 	c.slots = COLUMN(int64_t, n);
 	c.slots_free = COLUMN(int64_t, n);
+	c.dev_total = COLUMN(struct device_counts, n);
+	c.dev_free = COLUMN(struct device_counts, n);
 	c.weight = COLUMN(int64_t, n);
 	c.gpu_first = COLUMN(uint32_t, n);
 	c.cpu_first = COLUMN(uint32_t, n);
@@ -306,6 +322,7 @@ static void put_node(struct build *b, struct columns *c, size_t i)
 	c->tmp_free[i] = node->tmp_mib - node->tmp_others;
 	c->slots[i] = node->slots ? node->slots : SLOTS_ANY;
 	c->slots_free[i] = c->slots[i] - node->slots_others;
+	c->dev_total[i] = c->dev_free[i] = node->devs;
 	c->weight[i] = node_weight(node);
 	c->gpu_first[i] = c->ngpus;
 	c->cpu_first[i] = c->ncpus;
@@ -397,6 +414,8 @@ static void hand_over(struct snap *snap, const struct columns *c, size_t n,
 		.tmp_free = c->tmp_free,
 		.slot_total = c->slots,
 		.slot_free = c->slots_free,
+		.dev_total = c->dev_total,
+		.dev_free = c->dev_free,
 		.gpu_first = c->gpu_first,
 		.cpu_first = c->cpu_first,
 		.numa_first = c->numa_first,
@@ -436,6 +455,8 @@ static struct left left_copy(struct arena *arena, const struct snap *s,
 		copy(arena, l ? l->mem : s->node.mem_free, n, amount),
 		copy(arena, l ? l->tmp : s->node.tmp_free, n, amount),
 		copy(arena, l ? l->slots : s->node.slot_free, n, amount),
+		copy(arena, l ? l->dev : s->node.dev_free, n,
+		     sizeof(struct device_counts)),
 		copy(arena, l ? l->gpu : s->gpu.free, s->gpu.n, part),
 		copy(arena, l ? l->thread : s->cpu.free, s->cpu.n, part),
 	};
@@ -554,6 +575,7 @@ void snapshot_nodes(struct state *state, struct build *b)
 	b->snap->node.mem_free = left.mem;
 	b->snap->node.tmp_free = left.tmp;
 	b->snap->node.slot_free = left.slots;
+	b->snap->node.dev_free = left.dev;
 	b->snap->gpu.free = left.gpu;
 	b->snap->cpu.free = left.thread;
 }

@@ -37,6 +37,7 @@ struct req_row {
 	X(int64_t, cpus, r->key->cpus)                      \
 	X(int64_t, mem, r->key->mem)                        \
 	X(int64_t, tmp, r->key->tmp)                        \
+	X(struct device_counts, devs, r->key->devs)         \
 	X(int64_t, gpus, r->key->gpus)                      \
 	X(uint32_t, gpu_type, r->gpu_type)                  \
 	X(uint8_t, profile, r->profile)                     \

@@ -158,6 +158,16 @@ static void build_licenses(struct build *b)
 	    (struct snap_licenses){ (uint32_t)n, name, total, left };
 }
 
+static void build_devs(struct build *b)
+{
+	const struct conf *conf = b->state->conf;
+	const char **name = COLUMN(const char *, conf->ndevices);
+
+	for (size_t i = 0; i < conf->ndevices; i++)
+		name[i] = arena_strdup(b->arena, conf->device_names[i]);
+	b->snap->dev = (struct snap_devs){ (uint32_t)conf->ndevices, name };
+}
+
 /* Copy the promised starts of the last plan. Their node indexes are still
  * valid, because nodes are never renumbered. */
 static void build_promises(struct build *b)
@@ -221,6 +231,7 @@ static struct build *take(struct state *state, int64_t now, struct arena *arena,
 	build_pools(b);
 	if (!only)
 		b->held = placed_runs(state, &b->nheld);
+	build_devs(b);
 	snapshot_nodes(state, b);
 	snapshot_reservations(b);
 	build_queues(b);

@@ -380,6 +380,17 @@ static const struct {
 	{ "memory of more NUMA nodes than sockets",
 	  "node n { sockets = 2 numa_memory = {1G,1G,1G} }",
 	  "t:1: node 'n': numa_memory has 3 sizes for 2 sockets" },
+	{ "devices that are not declared",
+	  "device rdma { }\nnode n {\n devices = {\"rdma:2\", \"nic\"} }",
+	  "t:3: node 'n': devices: there is no device 'nic'" },
+	{ "devices without number", "node n { devices = \"rdma:x\" }",
+	  "t:1: node 'n': devices: bad devices 'rdma:x': use NAME[:N]" },
+	{ "too many kinds of devices",
+	  "device a { } device b { } device c { } device d { } device e { }\n"
+	  "device f { } device g { } device h { }\ndevice i { }",
+	  "t:3: more than 8 device sections" },
+	{ "a device twice", "device a { }\ndevice a { }",
+	  "t:2: device 'a' is declared twice" },
 	{ "no folder to mount",
 	  "pool p { runner = kubernetes\n"
 	  "  allow_mounts = foo }",
@@ -492,7 +503,7 @@ static const char full[] =
     "operators = \"@ops\" history_keep = UNLIMITED max_script_size = 1.5M\n"
     "default_queue = b state_dir = '/s p \\'\"$' munge_socket = /m\n"
     "class train { priority = 60 } class own { preemptible = yes }\n"
-    "licenses { matlab = 4 ansys = 0 }\n"
+    "licenses { matlab = 4 ansys = 0 } device rdma { } device fpga { }\n"
     "topology { levels = {zone, block, rack} "
     "labels = {\"block=example.com/pod\"} }\n"
     "pool sim { order = spread default_memory_per_cpu = 1.5G }\n"
@@ -502,7 +513,7 @@ static const char full[] =
     "node \"n[00-07]\" { pool = sim cpus = 64 memory = 512G gpus = 8\n"
     "  gpu_type = h100 topology = \"z1/b1/r[0-3]\" features = {ib, ssd}\n"
     "  taints = {\"a=b\", c} weight = 7 reserve_cpus = 1.5 reserve_memory = 4G\ttmp = 2T }\n"
-    "node \"b,a\" { pool = k8s }\n"
+    "node \"b,a\" { pool = k8s devices = {\"fpga:2\"} }\n"
     "queue c { parent = b1 limit { cpus = 0.5 } }\n"
     "queue b1 { parent = a max_time = 2h default_time = 90 }\n"
     "queue a { limit { gpus = 0.5 memory = 1T } quota { gpus = 0 }\n"
@@ -634,6 +645,8 @@ START_TEST(nodes_are_expanded_and_dealt_out)
 	ck_assert_int_eq(n[8].weight, 1);
 	ck_assert_int_eq(n[7].line, 10);
 	ck_assert_int_eq(n[9].tmp, CONF_NONE);
+	ck_assert_int_eq(n[9].devs.n[1], 2);
+	ck_assert_int_eq(n[9].devs.n[0], 0);
 	ck_assert_str_eq(n[8].name, "b");
 	ck_assert_str_eq(n[9].name, "a");
 	ck_assert_int_eq(n[9].pool, 1);

@@ -86,6 +86,8 @@ static const struct {
 	  "tasks:2,cpus:2000,mem_node:3,time_limit:180" },
 	{ "disk on each node", "tmp=2T", "AISUB_TMP=1G", "#SBATCH --tmp=0\n",
 	  "tmp:2097152" },
+	{ "devices add up", "device=rdma:2 device=fpga", "AISUB_DEVICE=a", "",
+	  "device:rdma:2,fpga" },
 	{ "no disk", "", "", "#SBATCH --tmp=0\n", "tmp:0" },
 	{ "kinds of memory are one option", "mem-per-cpu=5", "",
 	  "#SBATCH --mem=4G\n", "mem_cpu:5" },

@@ -27,13 +27,15 @@ static uint32_t add_nodes(struct dice *d, struct buf *t)
 	buf_printf(t, "pool a order=%s\npool b order=%s%s\n",
 	           PICK(d, "pack", "spread"), PICK(d, "pack", "spread"),
 	           PICK(d, "", "", "", "", " ready=no"));
-	buf_puts(t, "level zone\nlevel rack\ndomain a\ndomain b\n"
-	            "domain a/1 parent=a level=rack\n"
-	            "domain a/2 parent=a level=rack\n"
-	            "domain b/1 parent=b level=rack\n");
+	buf_puts(
+	    t,
+	    "device da\ndevice db\nlevel zone\nlevel rack\ndomain a\ndomain b\n"
+	    "domain a/1 parent=a level=rack\n"
+	    "domain a/2 parent=a level=rack\n"
+	    "domain b/1 parent=b level=rack\n");
 	for (uint32_t i = 0; i < n; i++) {
 		buf_printf(
-		    t, "node n%u cpus=%s mem=%s%s%s%s%s%s%s%s\n", (unsigned)i,
+		    t, "node n%u cpus=%s mem=%s%s%s%s%s%s%s%s%s\n", (unsigned)i,
 		    PICK(d, "4", "8", "8 threads=8 core=0*2,1*2,2*2,3*2",
 		         "6 threads=6 numa=0*3,1*3",
 		         "8 threads=8 numa=0*4,1*4 numa_mem=8G,8G",
@@ -59,6 +61,7 @@ static uint32_t add_nodes(struct dice *d, struct buf *t)
 		         " domain=a/1", " domain=b/1", " domain=b/1"),
 		    PICK(d, "", "", "", " slots=1", " slots=3", " weight=2",
 		         " weight=0"),
+		    PICK(d, "", " devices=da:2", " devices=da:4,db:1"),
 		    PICK(d, "", "", "", "", " state=drain", " state=down",
 		         " retry_at=1050", " cpus_free=-1",
 		         " retry_at=1060 coming=off",
@@ -103,7 +106,7 @@ static void add_shape(struct dice *d, struct buf *t)
 		return;
 	}
 	buf_printf(
-	    t, " cpus=%s mem=%s gpus=%s%s%s%s%s%s%s%s%s queue=%s user=%s",
+	    t, " cpus=%s mem=%s gpus=%s%s%s%s%s%s%s%s%s%s queue=%s user=%s",
 	    PICK(d, "1", "1", "2", "4", "0.5", "1.25", "0", "0.3"),
 	    PICK(d, "0", "1G", "8G", "20G", "0 tmp=3G", "1G tmp=8G",
 	         "1G tmp=20G"),
@@ -127,6 +130,8 @@ static void add_shape(struct dice *d, struct buf *t)
 	    PICK(d, "", "", " links=strict", " links=any"),
 	    PICK(d, "", "", "", "", "", " want=n0,n1", " avoid=n0", " shun=n0",
 	         " shun=n0,n1 beside=1,3", " want=n0,n1 shun=n1"),
+	    PICK(d, "", "", "", "", " devices=da:1", " devices=da:2",
+	         " devices=da:3", " devices=da:1,db:1"),
 	    PICK(d, "", "", "", "", "", "", " exclusive", " licenses=lic"),
 	    PICK(d, "", "", "", " pools=a", " time=600", " reservation=r"),
 	    PICK(d, "l", "r", "o"), PICK(d, "u", "v"));

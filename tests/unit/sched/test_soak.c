@@ -79,7 +79,8 @@ struct soak {
 	/* half of the jobs prefer some nodes; a third of all jobs are spread;
 	 * half of the jobs request disk space */
 	bool prefers, spreads, fills_disks;
-	bool shuns; /* half of the jobs shun some nodes */
+	bool shuns;   /* half of the jobs shun some nodes */
+	bool devices; /* most jobs ask for devices other than GPUs */
 	struct batch batch[JOBS_MAX];
 	uint32_t nbatches;
 	struct soak_job job[JOBS_MAX]; /* their ids are 1, 2, ... */
@@ -146,7 +147,7 @@ static void add_nodes(struct soak *w)
 	                   "domain r1 level=rack\nlicense lic total=2\n");
 	for (uint32_t i = 0; i < w->nnodes; i++)
 		buf_printf(&w->base,
-		           "node n%u domain=r%u cpus=%s mem=%s%s%s%s\n",
+		           "node n%u domain=r%u cpus=%s mem=%s%s%s%s%s\n",
 		           (unsigned)i, (unsigned)i % 2,
 		           PICK(&w->d, "4", "8", "8 threads=8",
 		                "6 threads=6 numa=0*3,1*3",
@@ -158,7 +159,10 @@ static void add_nodes(struct soak *w)
 		           : i % 8     ? " weight=2"
 		                       : "",
 		           devices_of(w),
-		           w->fills_disks && i % 3 != 2 ? " tmp=8G" : "");
+		           w->fills_disks && i % 3 != 2 ? " tmp=8G" : "",
+		           !w->devices ? ""
+		           : i % 3     ? " devices=a:4,b:1"
+		                       : " devices=a:2");
 }
 
 static const char *gpus_of(struct soak *w)
@@ -211,6 +215,9 @@ static void add_batch(struct soak *w)
 	           b->lasts && roll(d, 2) ? " time=600" : "");
 	if (w->fills_disks)
 		buf_puts(&b->shape, PICK(d, "", "", " tmp=2G", " tmp=5G"));
+	if (w->devices)
+		buf_puts(&b->shape, PICK(d, "", " devices=a:1", " devices=a:2",
+		                         " devices=a:3", " devices=a:1,b:1"));
 	if (w->prefers)
 		buf_puts(&b->shape,
 		         PICK(d, "", "", " prefer=f", " prefer=f,!"));
@@ -256,7 +263,10 @@ static void begin(struct soak *w, uint64_t seed)
 	w->spreads = seed % 4 == 1;
 	w->shuns = seed % 7 == 2;
 	w->fills_disks = seed % 7 == 4;
+	w->devices = seed % 6 == 5;
 	w->max_delay = roll(d, 4);
+	if (w->devices)
+		buf_puts(&w->base, "device a\ndevice b\n");
 	buf_printf(&w->base, "policy age=%s%s%s%s%s\n", PICK(d, "0", "1", "9"),
 	           PICK(d, "", "", " order=least_served", " order=least_left"),
 	           PICK(d, "", "", " backfill=no"),

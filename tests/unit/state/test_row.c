@@ -107,6 +107,7 @@ enum effect_on {
 #define OTHER_shared_tasks    ALIKE, "4"
 #define OTHER_gpu_memory      ROW,   "20480"
 #define OTHER_gpu_part        ALIKE, "250"
+#define OTHER_device          ROW,   "rdma:2"
 
 static const struct {
 	enum effect_on effect;
@@ -123,6 +124,7 @@ static const char conf[] =
     "topology { levels = {zone, rack} }\n"
     "pool here { runner = local }\npool cluster { runner = kubernetes }\n"
     "licenses { a = 9 }\n"
+    "device rdma { }\n"
     "node \"n[0-1]\" { pool = here topology = z1/r1 }\n"
     "queue batch { }\nqueue other { }\n";
 
