@@ -382,6 +382,15 @@ static int64_t within_limits_from(struct promise_seek *sk)
 	return at;
 }
 
+/* Whether the job would end before it starts: without a time limit it ends with
+ * its reservation. */
+static bool is_too_late(const struct promise_seek *sk, int64_t at)
+{
+	int64_t end = promise_start_end_at(sk, at);
+
+	return end != SNAP_NEVER && end <= at;
+}
+
 /* Find the first time at which nodes have room and the job is within
  * its limits. */
 static int64_t seek_time(struct promise_seek *sk)
@@ -396,6 +405,8 @@ static int64_t seek_time(struct promise_seek *sk)
 		if (!sk->nbest || future_patience(sk->sr->future) <= 0)
 			return SNAP_NEVER;
 		at = sk->from = sk->best[sk->nbest - 1].at;
+		if (is_too_late(sk, at))
+			return SNAP_NEVER;
 		sk->from = within_limits_from(sk);
 		if (sk->from == at)
 			return at;
@@ -509,7 +520,8 @@ static int64_t seek_resume(struct promise_seek *sk, uint32_t run,
 		while (i < nnodes && goes_on(sk, room[i].node, room[i].n, at))
 			i++;
 		sk->from = at;
-		if (i < nnodes || within_limits_from(sk) != at)
+		if (i < nnodes || is_too_late(sk, at) ||
+		    within_limits_from(sk) != at)
 			at = SNAP_NEVER;
 	}
 	for (uint32_t i = 0; at != SNAP_NEVER && i < nnodes; i++) {
