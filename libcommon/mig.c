@@ -70,6 +70,9 @@ const struct mig_profile mig_profile[] = { { "none", 0, 0, 1, 0 },
 #undef X
 };
 
+_Static_assert(sizeof(mig_profile) <= MIG_PROFILES_MOST * sizeof(*mig_profile),
+               "more profiles than others have room for");
+
 const char *const mig_profile_name[] = { "none",
 #define X(name, units, starts, all, models) name,
 	                                 PROFILES(X)

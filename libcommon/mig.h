@@ -37,7 +37,10 @@ enum mig_model {
 
 enum { MIG_UNITS = 8 }; /* most units of a GPU of any model */
 
-enum { MIG_HELD = 0x80 };
+enum {
+	MIG_HELD = 0x80,
+	MIG_PROFILES_MOST = 64 /* more than mig_nprofiles() */
+};
 
 struct mig_profile {
 	const char *name;

@@ -49,9 +49,9 @@ struct node_info {
 	 * NULL: no GPU has any. Several GPUs of the node may stand for parts
 	 * of the same one, if the runner does not know where partitions are. */
 	const uint64_t *gpu_parts;
-	/* [mig_nprofiles()] how many partitions of each profile are in use,
+	/* [MIG_PROFILES_MOST] how many partitions of each profile are in use,
 	 * but not by our jobs; NULL: none */
-	const uint32_t *used_parts;
+	const uint16_t *used_parts;
 	/*
 	 * gpus_named: tasks get exactly those GPUs that the plan chose for
 	 * them, even if their CPUs are not bound. Only if gpus_named is set,

@@ -14,6 +14,7 @@
 #include "libcommon/labels.h"
 #include "libcommon/limits.h"
 #include "libcommon/mail.h"
+#include "libcommon/mig.h"
 #include "libcommon/parse.h"
 #include "libcommon/spec/devices.h"
 #include "libcommon/spec/ports.h"
@@ -262,7 +263,8 @@ int spec_set_gres(void *ctx, const struct opt *opt, const char *value,
 		               value);
 	if (!*rest)
 		return spec_set_gpus(ctx, opt, "1", err);
-	if (isdigit((unsigned char)strrchr(rest, ':')[1]))
+	if (isdigit((unsigned char)strrchr(rest, ':')[1]) &&
+	    !mig_is_name(strrchr(rest, ':') + 1))
 		return spec_set_gpus(ctx, opt, rest + 1, err);
 	gpus = xasprintf("%s:1", rest + 1);
 	rc = spec_set_gpus(ctx, opt, gpus, err);

@@ -10,6 +10,7 @@
 #include "aischedd/run/kube/device/devices.h"
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/object/node.h"
+#include "aischedd/run/kube/object/partition.h"
 #include "aischedd/run/kube/object/pod.h"
 #include "libcommon/buf.h"
 #include "libcommon/clock.h"
@@ -90,6 +91,7 @@ static uint32_t count_of(int64_t n, uint32_t most)
 static void put_gpus(struct node_info *info, const struct kube_gpus *gpus)
 {
 	info->ngpus = gpus->n;
+	info->gpu_parts = NULL;
 	info->gpu_type = gpus->type ? gpus->type : info->gpu_type;
 	info->gpu_numa = gpus->numa;
 	info->gpu_link = gpus->link;
@@ -103,8 +105,24 @@ static void put_gpus(struct node_info *info, const struct kube_gpus *gpus)
 	info->reason = gpus->drain;
 }
 
+/* Add the partitions that the device plugin counts, on made-up GPUs behind the
+ * whole ones. `parts` has room for MAX_GPUS. */
+static void put_parts(struct node_info *info, const struct kube_node *node,
+                      uint64_t *parts)
+{
+	uint32_t n = kube_partition_lay(
+	    node->said.have.parts, MAX_GPUS - info->ngpus, parts + info->ngpus);
+
+	if (!n)
+		return;
+	info->ngpus += n;
+	info->gpu_parts = parts;
+	info->used_parts = node->used.parts;
+}
+
 static void tell(struct kube_nodes *nodes, struct kube_node *node)
 {
+	uint64_t parts[MAX_GPUS] = { 0 };
 	static const uint8_t one_group[MAX_GPUS];
 	const struct conf_pool *pool = nodes->kube->pool;
 	struct kube_amount used = node->used;
@@ -136,6 +154,7 @@ static void tell(struct kube_nodes *nodes, struct kube_node *node)
 	const char **taints = words_of(node->said.taints, &info.taints);
 
 	node->dirty = false;
+	put_parts(&info, node, parts);
 	if (kube_devices_show(nodes->kube, node->name, &node->said, &gpus))
 		put_gpus(&info, &gpus);
 	nodes->kube->fn(&(struct run_event){ .kind = RUN_NODE, .node = &info },
@@ -185,6 +204,8 @@ void kube_nodes_use(struct kube_nodes *nodes, const char *name,
 	node->used.tmp_mib += sign * use->tmp_mib;
 	node->used.gpus += sign * use->gpus;
 	node->used.pods += sign * use->pods;
+	for (int i = 0; i < MIG_PROFILES_MOST; i++)
+		node->used.parts[i] += (uint16_t)(sign * use->parts[i]);
 	if (node->there)
 		touch(nodes, node);
 }
@@ -327,12 +348,33 @@ void kube_nodes_news(struct kube_nodes *nodes, enum kube_news news, json_t *obj)
 	}
 }
 
-const char *kube_nodes_lacks(struct kube_nodes *nodes)
+/* Append that a node has partitions of which jobs cannot ask for any. */
+static void put_unknown_parts(const struct kube_nodes *nodes, struct buf *out)
 {
 	const struct kube_node *node, *first = NULL;
 	size_t n = 0, at = 0;
 
-	buf_clear(&nodes->lacks);
+	while ((node = map_each(&nodes->by_name, &at))) {
+		if (!node->there || !node->said.part_unknown)
+			continue;
+		if (n++ == 0 || strcmp(node->name, first->name) < 0)
+			first = node;
+	}
+	if (!n)
+		return;
+	buf_printf(out,
+	           "%snode '%s' has resource '%.100s', of a MIG profile that "
+	           "aisched does not know: jobs cannot have it",
+	           out->len ? "; " : "", first->name, first->said.part_unknown);
+	if (n > 1)
+		buf_printf(out, ", and %zu more have such", n - 1);
+}
+
+static void put_levels(const struct kube_nodes *nodes, struct buf *out)
+{
+	const struct kube_node *node, *first = NULL;
+	size_t n = 0, at = 0;
+
 	while ((node = map_each(&nodes->by_name, &at))) {
 		if (!node->there ||
 		    kube_node_depth(&node->said) >= nodes->topology->levels.n)
@@ -341,13 +383,19 @@ const char *kube_nodes_lacks(struct kube_nodes *nodes)
 			first = node;
 	}
 	if (!n)
-		return NULL;
-	buf_printf(&nodes->lacks, "node '%s' has no label for level '%s'",
-	           first->name,
+		return;
+	buf_printf(out, "node '%s' has no label for level '%s'", first->name,
 	           nodes->topology->levels.s[kube_node_depth(&first->said)]);
 	if (n > 1)
-		buf_printf(&nodes->lacks, ", and %zu more lack some", n - 1);
-	return nodes->lacks.data;
+		buf_printf(out, ", and %zu more lack some", n - 1);
+}
+
+const char *kube_nodes_lacks(struct kube_nodes *nodes)
+{
+	buf_clear(&nodes->lacks);
+	put_levels(nodes, &nodes->lacks);
+	put_unknown_parts(nodes, &nodes->lacks);
+	return nodes->lacks.len ? nodes->lacks.data : NULL;
 }
 
 struct kube_nodes *kube_nodes_new(struct kube *kube, struct event_base *base,

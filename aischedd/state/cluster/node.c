@@ -508,8 +508,7 @@ void state_node_seen(struct state *state, uint32_t pool,
 	node->gpu_parts =
 	    info->gpu_parts ? copy(info->gpu_parts, info->ngpus, 8) : NULL;
 	node->parts_others = info->used_parts
-	                         ? copy(info->used_parts, mig_nprofiles(),
-	                                sizeof(*info->used_parts))
+	                         ? copy(info->used_parts, MIG_PROFILES_MOST, 2)
 	                         : NULL;
 	node->nnumas_found = info->nnumas;
 	node->numa_found = copy(info->numa_mem, info->nnumas, 8);

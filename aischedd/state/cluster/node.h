@@ -66,8 +66,9 @@ struct node {
 	uint32_t nnumas_found, nnumas;
 	/* by GPU: partitions for good, as its runner found them; NULL: none */
 	uint64_t *gpu_parts;
-	/* by profile: how many partitions others than jobs use; NULL: none */
-	uint32_t *parts_others;
+	/* [MIG_PROFILES_MOST] by profile: how many partitions others than jobs
+	 * use; NULL: none */
+	uint16_t *parts_others;
 	char *gpu_type;
 	int64_t gpu_mem_mib;             /* of each GPU; 0: unknown */
 	struct strlist features, taints; /* found by its runner */

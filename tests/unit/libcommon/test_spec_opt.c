@@ -115,6 +115,8 @@ static const struct {
 	{ "one GPU by gres", "gres=gpu", "", "", "gpus_node:1" },
 	{ "one GPU of a type by gres", "gres=gpu:a100", "", "",
 	  "gpus_node:1,gpu_type:a100" },
+	{ "one partition by gres", "gres=gpu:3g.40gb", "", "",
+	  "gpus_node:1,gpu_type:3g.40gb" },
 	{ "no gres", "gres=none", "", "", "" },
 	{ "a canonical array", "array=3,1-2,9%2", "", "", "array:1-3,9%2" },
 	{ "times from now", "begin=now+1m deadline=@99", "", "",

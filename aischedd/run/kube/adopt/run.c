@@ -82,6 +82,16 @@ static char *more_text(const struct kube_adopt_pod *p,
 	    most->cpu_milli, most->mem_mib, most->tmp_mib);
 }
 
+static bool has_more_parts(const struct kube_amount *use,
+                           const struct kube_amount *most)
+{
+	bool more = false;
+
+	for (int i = 0; i < MIG_PROFILES_MOST; i++)
+		more |= use->parts[i] > most->parts[i];
+	return more;
+}
+
 static void bind_one(struct kube_adoptee *j, struct kube_adopt_slot *slot)
 {
 	const struct conf_pool *pool = j->kube->pool;
@@ -104,7 +114,8 @@ static void bind_one(struct kube_adoptee *j, struct kube_adopt_slot *slot)
 	             most->cpu_milli ||
 	         p->pod.use.mem_mib > most->mem_mib ||
 	         p->pod.use.tmp_mib > most->tmp_mib ||
-	         p->pod.use.gpus > most->gpus)
+	         p->pod.use.gpus > most->gpus ||
+	         has_more_parts(&p->pod.use, most))
 		text = more_text(p, most);
 	if (text) {
 		slot->failed = true;
@@ -287,6 +298,7 @@ void kube_adopt_run_step(struct kube_adoptee *j)
 static void order(struct kube_adoptee *j, const struct run_job *job)
 {
 	struct kube_adopt_run *run = &j->run;
+	uint8_t profile = mig_find(job->spec->gpu_type);
 
 	slots_free(run);
 	run->ordered = true;
@@ -302,6 +314,10 @@ static void order(struct kube_adoptee *j, const struct run_job *job)
 		                  .mem_mib = job->req->mem_mib,
 		                  .tmp_mib = job->req->tmp_mib,
 		                  .gpus = (job->req->gpus_milli + 999) / 1000 };
+	if (profile) {
+		run->most.gpus = 0;
+		run->most.parts[profile] = 1;
+	}
 }
 
 /* Before an attempt begins, exclude the pods of the attempt before it: free

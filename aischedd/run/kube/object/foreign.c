@@ -9,6 +9,7 @@
 
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/object/affinity.h"
+#include "aischedd/run/kube/object/partition.h"
 #include "aischedd/run/kube/object/plain.h"
 #include "aischedd/run/kube/object/pod.h"
 #include "aischedd/run/kube/object/spread.h"
@@ -205,8 +206,19 @@ static int refuse_claims(const struct wish *w, const char *what,
 	               w->pool->gpu_resource);
 }
 
-/* Refuse requests for resources other than CPUs, memory, ephemeral storage and
- * the pool's GPUs. */
+/* Whether the pool counts a resource: CPUs, memory, ephemeral storage, its GPUs
+ * and partitions of a known profile. */
+static bool is_counted(const struct wish *w, const char *resource)
+{
+	uint8_t profile;
+
+	return !strcmp(resource, "cpu") || !strcmp(resource, "memory") ||
+	       !strcmp(resource, "ephemeral-storage") ||
+	       !strcmp(resource, w->pool->gpu_resource) ||
+	       (kube_partition_is(resource, &profile) && profile);
+}
+
+/* Refuse requests for resources that the pool does not count. */
 static int check_resources(const struct wish *w, const json_t *resources,
                            struct err *err)
 {
@@ -219,10 +231,7 @@ static int check_resources(const struct wish *w, const json_t *resources,
 	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
 		json_object_foreach(json_object_get(resources, maps[i]), key,
 		                    value)
-			if (strcmp(key, "cpu") != 0 &&
-			    strcmp(key, "memory") != 0 &&
-			    strcmp(key, "ephemeral-storage") != 0 &&
-			    strcmp(key, w->pool->gpu_resource) != 0)
+			if (!is_counted(w, key))
 				return err_set(err, EINVAL,
 				               "pool '%s' does not count "
 				               "resource '%.100s', only cpu, "
@@ -348,6 +357,36 @@ static int take_spread(struct wish *w, const char *name,
 	return rc;
 }
 
+/* Take a requested partition as a GPU of this type. */
+static int take_partition(struct wish *w, const struct kube_amount *use,
+                          struct err *err)
+{
+	struct spec *spec = &w->submit.spec;
+	uint8_t profile = 0;
+	bool several = false;
+
+	for (uint8_t p = 1; p < mig_nprofiles(); p++) {
+		several |= use->parts[p] && profile;
+		profile = use->parts[p] ? p : profile;
+	}
+	if (!profile)
+		return 0;
+	if (several || use->gpus)
+		return err_set(err, EINVAL,
+		               "its pods ask for a %s and for other GPUs: ask "
+		               "for one partition",
+		               mig_profile_name[profile]);
+	if (spec->gpu_type &&
+	    strcmp(spec->gpu_type, mig_profile_name[profile]) != 0)
+		return err_set(err, EINVAL,
+		               "its pods ask for a %s, but " PREFIX
+		               "gpu-type is '%.100s': leave that out",
+		               mig_profile_name[profile], spec->gpu_type);
+	spec->gpu_type = mig_profile_name[profile];
+	spec->gpus = use->parts[profile] * (int64_t)1000;
+	return 0;
+}
+
 /* Take the requested CPUs, memory and GPUs as options. For those not requested,
  * the queue's defaults apply. */
 static int take_amounts(struct wish *w, struct err *err)
@@ -367,7 +406,7 @@ static int take_amounts(struct wish *w, struct err *err)
 	if (use.gpus)
 		spec->gpus =
 		    use.gpus < INT64_MAX / 1000 ? use.gpus * 1000 : INT64_MAX;
-	return 0;
+	return take_partition(w, &use, err);
 }
 
 /* Take the requested ephemeral storage as the option `tmp`, which is for all

@@ -10,6 +10,7 @@
 #include "aischedd/run/kube/object/grant.h"
 #include "aischedd/run/kube/object/mount.h"
 #include "aischedd/run/kube/object/output.h"
+#include "aischedd/run/kube/object/partition.h"
 #include "aischedd/run/kube/object/pod.h"
 #include "libcommon/labels.h"
 #include "libcommon/mem.h"
@@ -29,7 +30,8 @@ enum {
 static void add_gpus(const struct kube_home *home, const struct run_job *job,
                      json_t *resources)
 {
-	char text[32], *name;
+	uint8_t profile = mig_find(job->spec->gpu_type);
+	char text[32], part[KUBE_PARTITION_SIZE], *name;
 
 	if (!job->req->gpus_milli)
 		return;
@@ -40,6 +42,11 @@ static void add_gpus(const struct kube_home *home, const struct run_job *job,
 	}
 	name = home->by_claims ? kube_grant_resource(home->pool->device_class)
 	                       : xstrdup(home->pool->gpu_resource);
+	if (profile) {
+		kube_partition_name(profile, part);
+		free(name);
+		name = xstrdup(part);
+	}
 	snprintf(text, sizeof(text), "%" PRId64,
 	         (job->req->gpus_milli + 999) / 1000);
 	json_object_set_new(json_object_get(resources, "requests"), name,

@@ -6,6 +6,7 @@
 
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/object/affinity.h"
+#include "aischedd/run/kube/object/partition.h"
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
@@ -245,10 +246,14 @@ void kube_node_read(const json_t *obj, const struct conf_pool *pool,
 	const json_t *meta = json_object_get(obj, "metadata");
 	const json_t *labels = json_object_get(meta, "labels");
 	const json_t *status = json_object_get(obj, "status");
+	const char *unknown;
 
 	kube_node_read_health(obj, pool, ret);
 	ret->have = kube_amount_read(json_object_get(status, "allocatable"),
 	                             pool->gpu_resource, false);
+	unknown =
+	    kube_partition_unknown(json_object_get(status, "allocatable"));
+	ret->part_unknown = unknown ? xstrdup(unknown) : NULL;
 	ret->features = read_features(labels);
 	ret->taints = read_taints(json_object_get(obj, "spec"));
 	ret->dedicated = has_our_taint(json_object_get(obj, "spec"));
@@ -269,6 +274,7 @@ bool kube_node_said_same(const struct kube_node_said *a,
 	return a->down == b->down && a->cordoned == b->cordoned &&
 	       same_text(a->reason, b->reason) &&
 	       same_text(a->gpu_type, b->gpu_type) &&
+	       same_text(a->part_unknown, b->part_unknown) &&
 	       a->gpu_mem_mib == b->gpu_mem_mib &&
 	       same_text(a->topology, b->topology) &&
 	       same_text(a->runtime, b->runtime) &&
@@ -282,6 +288,7 @@ void kube_node_said_fini(struct kube_node_said *said)
 {
 	free(said->reason);
 	free(said->gpu_type);
+	free(said->part_unknown);
 	free(said->topology);
 	free(said->runtime);
 	json_decref(said->features);

@@ -22,6 +22,8 @@ struct kube_node_said {
 	struct kube_amount have;
 	char *gpu_type;      /* or NULL */
 	int64_t gpu_mem_mib; /* of each GPU; 0: unknown */
+	/* a resource of partitions whose profile is not known; or NULL */
+	char *part_unknown;
 	json_t *features, *taints;
 	bool dedicated; /* our taint keeps pods of others away */
 	char *runtime;  /* "containerd://2.2.1"; or NULL */

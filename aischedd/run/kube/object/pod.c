@@ -8,6 +8,7 @@
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/object/init.h"
 #include "aischedd/run/kube/object/object.h"
+#include "aischedd/run/kube/object/partition.h"
 #include "libcommon/mem.h"
 
 /* --- resources that a pod uses --- */
@@ -58,6 +59,7 @@ struct kube_amount kube_amount_read(const json_t *map, const char *gpu, bool up)
 	if (json_object_get(map, "pods"))
 		(void)kube_whole_of(json_object_get(map, "pods"), &a.pods,
 		                    &err);
+	kube_partition_read(map, a.parts);
 	a.mem_mib = up ? kube_mib_up(bytes) : kube_mib_down(bytes);
 	a.tmp_mib = up ? kube_mib_up(disk) : kube_mib_down(disk);
 	return a;
@@ -70,26 +72,37 @@ static int64_t add(int64_t a, int64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
-static struct kube_amount sum(struct kube_amount a, struct kube_amount b)
-{
-	return (struct kube_amount){ add(a.cpu_milli, b.cpu_milli),
-		                     add(a.mem_mib, b.mem_mib),
-		                     add(a.gpus, b.gpus), add(a.pods, b.pods),
-		                     add(a.tmp_mib, b.tmp_mib) };
-}
-
 static int64_t larger(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
 }
 
+/* Combine two amounts, resource by resource. */
+static struct kube_amount both(struct kube_amount a, struct kube_amount b,
+                               int64_t (*fn)(int64_t a, int64_t b))
+{
+	struct kube_amount ret = {
+		fn(a.cpu_milli, b.cpu_milli), fn(a.mem_mib, b.mem_mib),
+		fn(a.gpus, b.gpus),           fn(a.pods, b.pods),
+		fn(a.tmp_mib, b.tmp_mib),     { 0 }
+	};
+
+	for (int i = 0; i < MIG_PROFILES_MOST; i++) {
+		int64_t n = fn(a.parts[i], b.parts[i]);
+
+		ret.parts[i] = n < UINT16_MAX ? (uint16_t)n : UINT16_MAX;
+	}
+	return ret;
+}
+
+static struct kube_amount sum(struct kube_amount a, struct kube_amount b)
+{
+	return both(a, b, add);
+}
+
 static struct kube_amount most(struct kube_amount a, struct kube_amount b)
 {
-	return (struct kube_amount){ larger(a.cpu_milli, b.cpu_milli),
-		                     larger(a.mem_mib, b.mem_mib),
-		                     larger(a.gpus, b.gpus),
-		                     larger(a.pods, b.pods),
-		                     larger(a.tmp_mib, b.tmp_mib) };
+	return both(a, b, larger);
 }
 
 /* Returns what the container requests. A limit without a request counts as a
@@ -111,6 +124,9 @@ static struct kube_amount asked(const json_t *container, const char *gpu)
 		a.tmp_mib = limit.tmp_mib;
 	if (!json_object_get(requests, gpu))
 		a.gpus = limit.gpus;
+	/* Requests for extended resources equal their limits. */
+	for (int i = 0; i < MIG_PROFILES_MOST; i++)
+		a.parts[i] = a.parts[i] ? a.parts[i] : limit.parts[i];
 	return a;
 }
 

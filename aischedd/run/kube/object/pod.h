@@ -12,11 +12,13 @@
 
 #include "libcommon/conf/conf.h"
 #include "libcommon/err.h"
+#include "libcommon/mig.h"
 
 /* An amount of each resource. */
 struct kube_amount {
 	int64_t cpu_milli, mem_mib, gpus, pods;
-	int64_t tmp_mib; /* ephemeral storage */
+	int64_t tmp_mib;                   /* ephemeral storage */
+	uint16_t parts[MIG_PROFILES_MOST]; /* partitions of GPUs, by profile */
 };
 
 enum kube_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED };

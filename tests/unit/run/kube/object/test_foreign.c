@@ -144,6 +144,17 @@ START_TEST(what_is_only_limited_is_asked_for)
 }
 END_TEST
 
+START_TEST(a_partition_is_a_type_of_gpu)
+{
+	must_read(job_of("{'initContainers': [{'resources': {'limits':"
+	                 " {'nvidia.com/mig-1g.10gb.me': '1'}}}],"
+	                 " 'containers': [{'resources': {'limits':"
+	                 " {'nvidia.com/mig-1g.10gb.me': '1'}}}]}"));
+	ck_assert_int_eq(spec.gpus, 1000);
+	ck_assert_str_eq(spec.gpu_type, "1g.10gb+me");
+}
+END_TEST
+
 /* CPUs are multiplied if the pool overcommits them, so that pods of these Jobs
  * count like those of aisub. */
 START_TEST(its_cpus_are_more_where_cpus_are_overcommitted)
@@ -282,6 +293,16 @@ static const struct {
 	{ "{'containers': [{'resources': {'requests':"
 	  " {'nvidia.com/gpu': '9223372036854775807'}}}]}",
 	  "gpus" },
+	{ "{'containers': [{'resources': {'limits': {'nvidia.com/mig-1g.10gb':"
+	  " '1', 'nvidia.com/gpu': '1'}}}]}",
+	  "ask for a 1g.10gb and for other GPUs" },
+	{ "{'containers': [{'resources': {'limits':"
+	  " {'nvidia.com/mig-1g.10gb': '1'}}}, {'resources': {'limits':"
+	  " {'nvidia.com/mig-3g.40gb': '1'}}}]}",
+	  "ask for a 3g.40gb and for other GPUs" },
+	{ "{'containers': [{'resources': {'limits':"
+	  " {'nvidia.com/mig-9g.99gb': '1'}}}]}",
+	  "nvidia.com/mig-9g.99gb" },
 };
 
 START_TEST(pods_are_refused_with_a_reason)
@@ -565,6 +586,7 @@ SUITE(kube_foreign)
 	tcase_add_test(tc, asks_for_what_its_pods_ask_for);
 	tcase_add_test(tc, counts_as_kubernetes_counts);
 	tcase_add_test(tc, what_is_only_limited_is_asked_for);
+	tcase_add_test(tc, a_partition_is_a_type_of_gpu);
 	tcase_add_test(tc, its_cpus_are_more_where_cpus_are_overcommitted);
 	tcase_add_test(tc, leaves_to_the_queue_what_is_not_said);
 	tcase_add_loop_test(tc, has_a_task_for_each_pod_at_a_time, 0,
