@@ -744,8 +744,7 @@ static void add_node(struct prom *p, uint32_t i, const struct node_left *left)
 		                       [RES_GPU] = 1000ll * node->ngpus };
 	const int64_t others[RES_N] = { [RES_CPU] = node->cpu_others,
 		                        [RES_MEM] = node->mem_others,
-		                        [RES_GPU] =
-		                            1000ll * node->gpus_others };
+		                        [RES_GPU] = node->gpu_others };
 	enum part rest = rest_of(p, i);
 	struct pool_parts *parts = parts_of(p, node->pool, NULL);
 

@@ -49,6 +49,11 @@ static const char *number(int64_t n, char text[24])
 	return text;
 }
 
+static const char *sharing_word(const struct conf_pool *pool)
+{
+	return pool->gpu_sharing == SHARING_NONE ? "none" : "capacity";
+}
+
 static const char *yes_no(bool is)
 {
 	return is ? "yes" : "no";
@@ -71,6 +76,7 @@ static int check_cluster(const struct conf_pool *old,
 		{ "device_driver", old->device_driver, pool->device_driver },
 		{ "device_class", old->device_class, pool->device_class },
 		{ "devices", devices_word(old), devices_word(pool) },
+		{ "gpu_sharing", sharing_word(old), sharing_word(pool) },
 		{ "devices_shared", yes_no(old->devices_shared),
 		  yes_no(pool->devices_shared) },
 		{ "cpu_overcommit", number(old->cpu_overcommit, was_cpus),

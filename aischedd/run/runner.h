@@ -56,11 +56,12 @@ struct node_info {
 	 * gpus_named: tasks get exactly those GPUs that the plan chose for
 	 * them, even if their CPUs are not bound. Only if gpus_named is set,
 	 * the next two members are used. gpu_numas_known: whether gpu_numa is
-	 * known. gpus_held: bit i is set if GPU i must not be given to any
-	 * task; such GPUs are included in used_gpus.
+	 * known. gpu_held: thousandths of each GPU that must not be given to
+	 * any task; they are included in used_gpu_milli.
 	 */
 	bool gpus_named, gpu_numas_known;
-	uint64_t gpus_held;
+	bool gpus_shared;         /* tasks can get parts of its GPUs */
+	const uint16_t *gpu_held; /* [ngpus] */
 	bool down;
 	bool gone;          /* the node no longer exists */
 	bool cordoned;      /* no new tasks may start there */
@@ -69,8 +70,8 @@ struct node_info {
 	const char *topology; /* "z1/b1/r3", or NULL */
 	/* Amounts of the node's resources that are in use, but not by
 	 * our jobs. */
-	int64_t used_cpu_milli, used_mem_mib, used_tmp_mib;
-	uint32_t used_gpus, used_slots;
+	int64_t used_cpu_milli, used_mem_mib, used_tmp_mib, used_gpu_milli;
+	uint32_t used_slots;
 };
 
 /* By how many nodes or pods a volume claim may be mounted at a time. */

@@ -92,6 +92,12 @@ enum conf_devices {
 	DEVICES_PLUGIN /* as a counted resource of a device plugin */
 };
 
+/* How several pods share a GPU. */
+enum conf_sharing {
+	SHARING_NONE,    /* they do not */
+	SHARING_CAPACITY /* each by a ResourceClaim for part of its capacity */
+};
+
 struct conf_pool {
 	const char *name;
 	enum runner_kind runner;
@@ -109,6 +115,7 @@ struct conf_pool {
 	const char *gpu_metrics;
 	enum conf_devices devices;
 	const char *device_driver, *device_class;
+	enum conf_sharing gpu_sharing;
 	bool devices_shared;    /* use ResourceClaims even on nodes whose GPUs
 	                           other schedulers may allocate */
 	bool cpus_unlimited;    /* cpu_limit = none */

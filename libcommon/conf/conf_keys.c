@@ -236,6 +236,7 @@ static const char *const runners[] = { RUNNER_KINDS(X) NULL };
 static const char *const metrics_accesses[] = { "none", "loopback", "open",
 	                                        NULL };
 static const char *const devices[] = { "auto", "dra", "plugin", NULL };
+static const char *const sharings[] = { "none", "capacity", NULL };
 static const char *const cpu_limits[] = { "asked", "none", NULL };
 static const char *const scale_bys[] = { "program", "standin", NULL };
 static const char *const preempts[] = { "suspend", "requeue", "cancel", NULL };
@@ -296,6 +297,8 @@ static const struct conf_key pool_keys[] = {
 	    .check = check_feature, .special = true),
 	KEY("device_class", TEXT, device_class, .initial = "gpu.nvidia.com",
 	    .check = check_feature, .special = true),
+	KEY("gpu_sharing", WORD, gpu_sharing, .initial = "none",
+	    .words = sharings, .special = true),
 	KEY("devices_shared", BOOL, devices_shared, .initial = "no",
 	    .special = true),
 	KEY("cpu_limit", BOOL, cpus_unlimited, .initial = "asked",

@@ -12,7 +12,9 @@ ns="team"
 
 ok "a control plane starts" kube_start || bail "there is no control plane"
 ok "with a node" eval "kwok_start && kube_nodes 1 dra 0"
-kube_slice dra-0 1 1 a gpu-0:0:0 gpu-1:0:0
+share='0:0:"allowMultipleAllocations": true,
+	"capacity": {"memory": {"value": "80Gi"}}'
+kube_slice dra-0 1 1 a "gpu-0:$share" "gpu-1:$share"
 kube create namespace "$ns" >/dev/null
 between_start
 
@@ -20,7 +22,7 @@ configure "
 queue default { grace = \"1s\" }
 pool gpu { runner = kubernetes  kubeconfig = \"$kube/between.conf\"
 	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes
-	device_driver = \"gpu.test\" }
+	device_driver = \"gpu.test\"  gpu_sharing = capacity }
 scheduling { resume_cooldown = \"0s\"  max_evictions_per_hour = 60 }"
 start_daemon || bail "aischedd does not start"
 
@@ -53,6 +55,24 @@ claims()
 	aicancel "$better"
 	ok "no claim is left" wait_for no_claim_is_left
 }
+
+# JOB: prints what its claims consume of each GPU, sorted
+shares()
+{
+	$k get resourceclaims -l "aisched.io/job-id=$1" -o 'jsonpath={range .items[*]}{range .status.allocation.devices.results[*]}{.device}={.consumedCapacity.memory}{"\n"}{end}{end}' |
+		sort | tr '\n' ' '
+}
+
+parts()
+{
+	submit_armed -n 2 --gpus-per-task 0.5 --nodelist dra-0 --wrap true
+	id=$new
+	reaches "a gang with parts" runs "$id" 2
+	is "each has its part" "$(shares "$id")" "gpu-0=40Gi gpu-0=40Gi "
+	aicancel "$id"
+	ok "no part is left" wait_for no_claim_is_left
+}
 each_call claims
+each_call parts
 
 done_testing

@@ -53,7 +53,7 @@ status_has()
 	aictl status | grep -qF -- "$1"
 }
 
-# START_TIMEOUT: writes the configuration
+# START_TIMEOUT [KEY=VALUE]: writes the configuration
 configure_for()
 {
 	configure "
@@ -61,7 +61,7 @@ queue default { grace = \"1s\" }
 pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
 	namespace = \"$ns\"  image = \"docker.io/local/box:1\"
 	run_as_root = yes  allow_mounts = {\"$dir\"}
-	device_driver = \"$driver\"  device_class = \"$driver\" }
+	device_driver = \"$driver\"  device_class = \"$driver\" ${2-} }
 scheduling { start_timeout = \"$1\" }"
 }
 
@@ -74,6 +74,8 @@ sub()
 		--export "work=$work" "$@" --wrap '
 			out=$work/$AISCHED_JOB_ID.$AISCHED_PROCID
 			env | sed -n "s/^GPU_DEVICE_[0-9]*=//p" >$out.new
+			env | sed -n "s/^GPU_DEVICE_[0-9]*_MEMORY=//p" \
+				>$out.memory
 			mv $out.new $out
 			until [ -f $work/go ] || [ -f $out.go ]; do
 				sleep 0.2
@@ -203,6 +205,41 @@ node_drive --num-devices 2 --gpu-allow-multiple-allocations
 ok "the driver lists GPUs that several pods may share" \
 	node_driver_signal KILL
 ok "they are not given to jobs" wait_for gpus_are 4 0
-ok "which is told" wait_for status_has "shows parts of GPUs only"
+ok "which is told" wait_for status_has "shows only GPUs that pods may share"
+
+# --- parts of GPUs ------------------------------------------------------------
+
+stop_daemon
+configure_for 120s "gpu_sharing = capacity"
+start_daemon
+ok "a daemon that shares GPUs gives them to jobs" wait_for gpus_are 2 2
+node_drive --num-devices 1 --gpu-allow-multiple-allocations
+ok "the driver comes back with one" node_driver_signal KILL
+ok "which is left" wait_for gpus_are 2 1
+id=$(sub --gpus-per-task 0.5)
+next=$(sub --gpu-memory 40G)
+ok "two halves run at once" wait_for written "$work/$id.0" "$work/$next.0"
+is "both on the GPU" "$(seen "$work/$id.0" "$work/$next.0")" "gpu-0 gpu-0 "
+is "each sees half of its memory" \
+	"$(seen "$work/$id.0.memory" "$work/$next.0.memory")" "40Gi 40Gi "
+third=$(sub --gpus-per-task 0.1)
+whole=$(sub --gpus-per-task 1)
+is "a third part waits" "$(state_of "$third")" PENDING
+is "and a whole GPU" "$(state_of "$whole")" PENDING
+: >"$work/$id.0.go"
+ok "one half has ended: the third part runs" wait_for written "$work/$third.0"
+is "with its memory" "$(cat "$work/$third.0.memory")" 8Gi
+is "the whole GPU still waits" "$(state_of "$whole")" PENDING
+aicancel --wait "$next" "$third"
+ok "until no part is left" wait_for written "$work/$whole.0"
+is "it sees all of the memory" "$(cat "$work/$whole.0.memory")" 80Gi
+aicancel --wait "$whole"
+gang=$(sub -n 4 --gpus-per-task 0.25)
+ok "a gang shares it" wait_for written "$work/$gang.0" "$work/$gang.1" \
+	"$work/$gang.2" "$work/$gang.3"
+is "each task has a quarter" "$(seen "$work/$gang".?.memory)" \
+	"20Gi 20Gi 20Gi 20Gi "
+aicancel --wait "$gang"
+ok "nothing is left at the end" wait_for nothing_is_left
 
 done_testing

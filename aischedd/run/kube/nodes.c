@@ -97,8 +97,13 @@ static void put_gpus(struct node_info *info, const struct kube_gpus *gpus)
 	info->gpu_link = gpus->link;
 	info->gpus_named = true;
 	info->gpu_numas_known = gpus->numas_known;
-	info->gpus_held = gpus->held;
-	info->used_gpus = (uint32_t)__builtin_popcountll(gpus->held);
+	info->gpus_shared = gpus->shares;
+	if (gpus->mem_mib)
+		info->gpu_mem_mib = gpus->mem_mib;
+	info->gpu_held = gpus->held;
+	info->used_gpu_milli = 0;
+	for (uint32_t i = 0; i < gpus->n; i++)
+		info->used_gpu_milli += gpus->held[i];
 	if (!gpus->drain || info->down || info->cordoned)
 		return;
 	info->cordoned = true;
@@ -147,7 +152,7 @@ static void tell(struct kube_nodes *nodes, struct kube_node *node)
 		.used_cpu_milli = kube_cpus_more(pool, used.cpu_milli, true),
 		.used_mem_mib = used.mem_mib,
 		.used_tmp_mib = used.tmp_mib,
-		.used_gpus = count_of(used.gpus, MAX_GPUS),
+		.used_gpu_milli = 1000 * (int64_t)count_of(used.gpus, MAX_GPUS),
 		.used_slots = count_of(used.pods, UINT32_MAX),
 	};
 	const char **features = words_of(node->said.features, &info.features);

@@ -150,6 +150,7 @@ static bool find_slots(struct kube_attempt *a, uint32_t started)
 			continue;
 		slot[n++] = (struct kube_slot){ .node = xstrdup(node),
 			                        .index = index,
+			                        .milli = 1000,
 			                        .seen = true };
 	}
 	a->slots.slot = slot;

@@ -111,6 +111,16 @@ static void keep_slots(struct kube_attempt *a, struct kube_slot *to,
 	}
 }
 
+static void set_gpus(struct kube_slot *slot, const struct run_job *job,
+                     uint32_t k)
+{
+	const struct snap_task *task = job->task ? &job->task[k] : NULL;
+
+	slot->gpus = task ? task->gpus : 0;
+	slot->milli = slot->gpus && task->gpu_milli ? task->gpu_milli : 1000;
+	slot->mem_mib = slot->milli < 1000 ? job->req->gpu_mem_mib : 0;
+}
+
 void kube_slot_set_all(struct kube_attempt *a, const struct run_job *job)
 {
 	struct kube_slot *to = xcalloc(job->ntasks, sizeof(*to));
@@ -135,7 +145,7 @@ void kube_slot_set_all(struct kube_attempt *a, const struct run_job *job)
 	a->slots.n = job->ntasks;
 	a->slots.indexes = a->slots.have;
 	for (uint32_t k = 0; k < job->ntasks; k++) {
-		to[k].gpus = job->task ? job->task[k].gpus : 0;
+		set_gpus(&to[k], job, k);
 		if (to[k].index >= a->slots.indexes)
 			a->slots.indexes = to[k].index + 1;
 	}

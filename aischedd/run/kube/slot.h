@@ -19,11 +19,13 @@ struct kube_slot {
 	uint32_t index; /* index of its pod in the Job */
 	/* numbers of its GPUs, one bit each; 0: none, or not known */
 	uint64_t gpus;
-	bool seen;    /* its pod exists or has existed */
-	bool failed;  /* the start failed because of this pod */
-	char *lost;   /* why its pod was lost, or NULL */
-	bool refused; /* its pod was lost because its node did not take it */
-	bool told;    /* RUN_TASKS_LOST was sent for it */
+	uint32_t milli;  /* thousandths of each; below 1000: a part of one */
+	int64_t mem_mib; /* the part has at least that much memory; 0: any */
+	bool seen;       /* its pod exists or has existed */
+	bool failed;     /* the start failed because of this pod */
+	char *lost;      /* why its pod was lost, or NULL */
+	bool refused;    /* its pod was lost because its node did not take it */
+	bool told;       /* RUN_TASKS_LOST was sent for it */
 	/* uid of the lost pod whose index this slot has, until the pod that
 	 * replaces it exists; else NULL */
 	char *after;

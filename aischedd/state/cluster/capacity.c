@@ -93,7 +93,7 @@ static void add_node(struct capacity *row, const struct node *node,
 	const int64_t all[RES_N] = {
 		[RES_CPU] = node->cpu_milli - node->cpu_others,
 		[RES_MEM] = node->mem_mib - node->mem_others,
-		[RES_GPU] = 1000 * ((int64_t)node->ngpus - node->gpus_others),
+		[RES_GPU] = 1000 * (int64_t)node->ngpus - node->gpu_others,
 	};
 
 	for (int r = 0; r < RES_N; r++) {

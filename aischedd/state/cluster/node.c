@@ -522,10 +522,13 @@ void state_node_seen(struct state *state, uint32_t pool,
 	node->cpu_others = info->used_cpu_milli;
 	node->mem_others = info->used_mem_mib;
 	node->tmp_others = info->used_tmp_mib;
-	node->gpus_others = info->used_gpus;
+	node->gpu_others = info->used_gpu_milli;
 	node->gpus_named = info->gpus_named;
 	node->gpu_numas_known = info->gpu_numas_known;
-	node->gpus_held = info->gpus_held;
+	node->gpus_shared = info->gpus_shared;
+	free(node->gpu_held);
+	node->gpu_held =
+	    info->gpus_named ? copy(info->gpu_held, info->ngpus, 2) : NULL;
 	node->slots_others = info->used_slots;
 	node_apply_conf(state, node);
 	pool_count_node(state, node);
@@ -577,6 +580,7 @@ void nodes_free(struct node_table *nodes)
 		free(node->gpu_link);
 		free(node->gpu_parts);
 		free(node->parts_others);
+		free(node->gpu_held);
 		free(node->numa_found);
 		free(node->numa_mem);
 		free(node->cpu_core);

@@ -74,17 +74,21 @@ struct node {
 	struct strlist features, taints; /* found by its runner */
 	char *topology;                  /* found by its runner, or NULL */
 	/* Used by processes or pods that are not jobs of aisched. */
-	int64_t cpu_others, mem_others, tmp_others;
-	uint32_t gpus_others, slots_others;
+	int64_t cpu_others, mem_others, tmp_others, gpu_others;
+	uint32_t slots_others;
 	/* gpus_named: tasks get exactly the GPUs that the plan chooses;
 	 * gpu_numas_known: the runner knows the NUMA nodes of the GPUs. */
 	bool gpus_named, gpu_numas_known;
 	/* how its GPUs are chosen; pool_table.gives counts the nodes of each
 	 * kind */
 	enum node_gives gives;
-	uint64_t gpus_held; /* GPUs that no task may use, one bit each */
-	uint32_t scale;     /* its template, by number plus one; 0: none */
-	bool coming;        /* of a template, and not there or not ready yet */
+	bool gpus_shared;   /* tasks can get parts of its GPUs */
+	bool counts_shared; /* pool_table.nshares counts it */
+	/* [ngpus] thousandths of each that no task may use; only if
+	 * gpus_named */
+	uint16_t *gpu_held;
+	uint32_t scale; /* its template, by number plus one; 0: none */
+	bool coming;    /* of a template, and not there or not ready yet */
 	/* the template by whose labels the node is known, by number plus one;
 	 * 0: none (scale.h) */
 	uint32_t member;

@@ -12,7 +12,7 @@
 #include "libcommon/steps.h"
 #include "libcommon/topology.h"
 
-/* --- whether a pool can satisfy --numa and --links ----------------------- */
+/* --- whether a pool can satisfy --numa and --links, and shares GPUs ------- */
 
 static enum node_gives gives(const struct node *node)
 {
@@ -33,9 +33,46 @@ static bool demands_numa(const struct spec *spec)
 	return numa == NUMA_STRICT || numa == NUMA_TIGHT;
 }
 
-bool pool_align_is_asked(const struct spec *spec)
+static bool demands_part(const struct spec *spec)
+{
+	return (spec->gpus > 0 && spec->gpus % 1000) || spec_gets_part(spec);
+}
+
+static bool demands_place(const struct spec *spec)
 {
 	return demands_numa(spec) || links_parse(spec->links) == LINKS_STRICT;
+}
+
+bool pool_align_is_asked(const struct spec *spec)
+{
+	return demands_place(spec) || demands_part(spec);
+}
+
+/* Whether tasks can get parts of GPUs in the pool. If not, sets *err. A cluster
+ * is assumed to share its GPUs until it has listed nodes with GPUs. */
+static bool shares(const struct state *state, uint32_t pool,
+                   const struct spec *spec, struct err *err)
+{
+	const struct conf_pool *conf = &state->conf->pools[pool];
+	const uint32_t *n = state->pools.gives[pool];
+
+	if (runner_traits(conf->runner)->shares_gpus)
+		return true;
+	if (conf->gpu_sharing == SHARING_NONE)
+		err_set(err, EINVAL,
+		        "--%s: pool '%s' is a cluster, where a GPU is not "
+		        "shared: ask for whole ones",
+		        spec_gets_part(spec) ? "gpu-memory" : "gpus-per-task",
+		        conf->name);
+	else if (state->pools.ready[pool] && !state->pools.nshares[pool] &&
+	         n[GIVES_COUNTED] + n[GIVES_NAMED] + n[GIVES_NO_NUMA])
+		err_set(err, EINVAL,
+		        "pool '%s': its driver does not share GPUs (no "
+		        "consumable capacity): ask for whole ones",
+		        conf->name);
+	else
+		return true;
+	return false;
 }
 
 bool pool_aligns(const struct state *state, uint32_t pool,
@@ -46,10 +83,12 @@ bool pool_aligns(const struct state *state, uint32_t pool,
 	struct err none;
 
 	err = err ? err : &none;
+	if (demands_part(spec) && !shares(state, pool, spec, err))
+		return false;
 	/* Assume that a cluster can align tasks until it has
 	 * listed its nodes. */
 	if (!runner_traits(conf->runner)->has_api ||
-	    !state->pools.ready[pool] || !pool_align_is_asked(spec))
+	    !state->pools.ready[pool] || !demands_place(spec))
 		return true;
 	if (n[GIVES_COUNTED] || !(n[GIVES_NAMED] + n[GIVES_NO_NUMA]))
 		err_set(err, EINVAL,
@@ -70,24 +109,31 @@ bool pool_aligns(const struct state *state, uint32_t pool,
 
 /* Returns which kinds of nodes the pool has, as bits: pool_aligns() depends
  * on that. */
-static unsigned answers(const uint32_t n[GIVES_KINDS])
+static unsigned answers(const struct pool_table *pools, uint32_t pool)
 {
+	const uint32_t *n = pools->gives[pool];
+
 	return (n[GIVES_COUNTED] != 0) | (n[GIVES_NO_NUMA] != 0) << 1 |
-	       (n[GIVES_NAMED] != 0) << 2;
+	       (n[GIVES_NAMED] != 0) << 2 | (pools->nshares[pool] != 0) << 3;
 }
 
 void pool_count_node(struct state *state, struct node *node)
 {
-	uint32_t *n = state->pools.gives[node->pool];
-	unsigned was = answers(n);
+	struct pool_table *pools = &state->pools;
+	uint32_t *n = pools->gives[node->pool];
+	unsigned was = answers(pools, node->pool);
 	enum node_gives now = gives(node);
+	bool share = now != GIVES_NONE && node->gpus_shared;
 
-	if (node->gives == now)
+	if (node->gives == now && node->counts_shared == share)
 		return;
 	n[node->gives] -= node->gives != GIVES_NONE;
 	n[now] += now != GIVES_NONE;
+	pools->nshares[node->pool] -= node->counts_shared;
+	pools->nshares[node->pool] += share;
 	node->gives = now;
-	if (state->pools.ready[node->pool] && answers(n) != was)
+	node->counts_shared = share;
+	if (pools->ready[node->pool] && answers(pools, node->pool) != was)
 		sweep_begin(state, SWEEP_ALIGNED, NO_TIME);
 }
 
@@ -180,8 +226,6 @@ static uint64_t runner_pools(const struct state *state, const struct spec *spec)
 {
 	const struct conf *conf = state->conf;
 	bool contained = spec->image || spec->mount;
-	bool shares =
-	    (spec->gpus > 0 && spec->gpus % 1000) || spec_gets_part(spec);
 	bool holds = spec->allocation != SPEC_UNSET;
 	uint64_t pools = 0;
 
@@ -191,7 +235,7 @@ static uint64_t runner_pools(const struct state *state, const struct spec *spec)
 
 		if (!conf->pools[i].leaving &&
 		    (can->has_images || !contained) &&
-		    (can->shares_gpus || !shares) && (can->is_here || !holds) &&
+		    (can->is_here || !holds) &&
 		    pool_aligns(state, (uint32_t)i, spec, NULL))
 			pools |= (uint64_t)1 << i;
 	}

@@ -43,6 +43,7 @@ struct gpu_kind {
 
 struct pool_table {
 	uint32_t gives[LIMIT_POOLS][GIVES_KINDS];
+	uint32_t nshares[LIMIT_POOLS]; /* nodes with GPUs given in parts */
 	struct pool_sum sum[LIMIT_POOLS];
 	uint64_t sum_gen; /* 1 + state->gen for which sum[] holds; 0: none */
 	struct gpu_kind *kind;
@@ -79,8 +80,9 @@ bool state_pool_has_trouble(const struct state *state, uint32_t pool);
 uint64_t spec_pools(const struct state *state, const struct spec *spec,
                     uint32_t queue);
 
-/* Whether the pool can place tasks as --numa and --links demand. If not, set
- * *err (unless err is NULL) to the reason. */
+/* Whether the pool can place tasks as --numa and --links demand, and gives
+ * parts of GPUs to jobs that request some. If not, set *err (unless err is
+ * NULL) to the reason. */
 bool pool_aligns(const struct state *state, uint32_t pool,
                  const struct spec *spec, struct err *err);
 
@@ -88,8 +90,8 @@ bool pool_aligns(const struct state *state, uint32_t pool,
 bool pool_align_is_asked(const struct spec *spec);
 
 /* Update the pool's counts after a node has changed. If that may change
- * the result of pool_aligns(), update the rows of jobs with --numa or
- * --links, too. */
+ * the result of pool_aligns(), update the rows of jobs on which it depends,
+ * too. */
 void pool_count_node(struct state *state, struct node *node);
 
 /* Returns an array with the sums of each pool; borrowed until nodes change. */

@@ -69,13 +69,12 @@ void state_nodes_left(const struct state *state, struct node_left *ret)
 
 	for (size_t i = 0; i < state->nodes.n; i++) {
 		const struct node *node = &state->nodes.node[i];
-		int64_t gpus = (int64_t)node->ngpus - node->gpus_others;
-
 		ret[i] = (struct node_left){
 			.free = { [RES_CPU] =
 			              node->cpu_milli - node->cpu_others,
 			          [RES_MEM] = node->mem_mib - node->mem_others,
-			          [RES_GPU] = gpus * 1000 },
+			          [RES_GPU] = 1000 * (int64_t)node->ngpus -
+			                      node->gpu_others },
 			.tmp_free = node->tmp_mib - node->tmp_others,
 			.dev_free = node->devs,
 		};

@@ -244,8 +244,6 @@ static int check_runners(const struct state *state, const struct spec *spec,
                          struct err *err)
 {
 	const char *what = spec->image ? "--image" : "--mount";
-	bool part = spec_gets_part(spec);
-	bool shares = part || (spec->gpus > 0 && spec->gpus % 1000);
 
 	for (size_t i = 0; i < state->conf->npools; i++) {
 		const struct conf_pool *pool = &state->conf->pools[i];
@@ -258,12 +256,6 @@ static int check_runners(const struct state *state, const struct spec *spec,
 			               "an allocation needs the pool of this "
 			               "machine, and pool '%s' is a cluster: "
 			               "submit a script",
-			               pool->name);
-		if (shares && !can->shares_gpus)
-			return err_set(err, EINVAL,
-			               "--%s: pool '%s' is a cluster, where a "
-			               "GPU is not shared: ask for whole ones",
-			               part ? "gpu-memory" : "gpus-per-task",
 			               pool->name);
 		if (!pool_aligns(state, (uint32_t)i, spec, err))
 			return -1;

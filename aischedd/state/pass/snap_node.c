@@ -216,11 +216,12 @@ void node_frame_give(struct node_table *nodes, struct placed_run *run)
  * number is known, mark that many of the last free ones. */
 static void take_for_others(const struct node *node, uint16_t *gpu_free)
 {
-	uint32_t left = node->gpus_named ? 0 : node->gpus_others;
+	int64_t left = node->gpus_named ? 0 : node->gpu_others / 1000;
 
-	for (uint32_t g = 0; node->gpus_held && g < node->ngpus; g++)
-		if (node->gpus_held >> g & 1)
-			gpu_free[g] = 0;
+	for (uint32_t g = 0; node->gpu_held && g < node->ngpus; g++)
+		gpu_free[g] -= gpu_free[g] < node->gpu_held[g]
+		                   ? gpu_free[g]
+		                   : node->gpu_held[g];
 	for (uint32_t g = node->ngpus; g-- && left;)
 		if (gpu_free[g] == 1000 && !node_gpu_parts(node, g)) {
 			gpu_free[g] = 0;
@@ -484,8 +485,7 @@ static struct node_frame *frame_new(const struct state *state)
 	device_columns(b, &c);
 	for (size_t i = 0; i < n; i++) {
 		put_devices(b, &c, i);
-		frame->others |= state->nodes.node[i].gpus_others ||
-		                 state->nodes.node[i].gpus_held;
+		frame->others |= state->nodes.node[i].gpu_others != 0;
 		frame->parts_others |=
 		    c.has_parts && state->nodes.node[i].parts_others;
 	}

@@ -26,7 +26,7 @@ enum {
 	SWEEP_QUEUES = 2,   /* those whose queue was closed or opened */
 	SWEEP_RESERVED = 4, /* those that name a reservation */
 	SWEEP_CLAIMS = 8,   /* those that mount volume claims */
-	SWEEP_ALIGNED = 16, /* those that demand NUMA nodes or links */
+	SWEEP_ALIGNED = 16, /* those on which pool_aligns() depends */
 	SWEEP_RETRIES = 32  /* those whose retry is delayed: end the delay */
 };
 

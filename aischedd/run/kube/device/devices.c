@@ -13,8 +13,8 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-/* The claims that have a certain device; several claims only if a scheduler
- * made a mistake. */
+/* The claims that have a certain device; several claims only if it is shared,
+ * or a scheduler made a mistake. */
 struct holders {
 	struct kube_claimed **claim;
 	size_t n, cap;
@@ -58,10 +58,8 @@ static void use_del(struct kube_devices *devices,
 	free(use);
 }
 
-/* Whether the claim is for a task of ours that runs or is to run on the claim's
- * node. The daemon counts the devices of such a task itself. */
-static bool is_planned(const struct kube *kube,
-                       const struct kube_claimed *claim)
+bool kube_devices_is_planned(const struct kube *kube,
+                             const struct kube_claimed *claim)
 {
 	struct kube_attempt *a =
 	    claim->ours ? kube_attempt_find((struct kube *)kube, &claim->owner)
@@ -80,16 +78,82 @@ bool kube_devices_is_claimed(const struct kube *kube, const char *pool,
 	return map_find(&kube->devices.uses, pair_key(pool, name)) != NULL;
 }
 
-bool kube_devices_is_held(const struct kube *kube, const char *pool,
-                          const char *name, bool ours)
+/* Returns how much of a capacity of a device a claim has. */
+static int64_t has_of(const struct kube_claimed *claim, const char *pool,
+                      const char *name, const struct kube_capacity *c)
+{
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < claim->n; i++)
+		if (!strcmp(claim->gpu[i].pool, pool) &&
+		    !strcmp(claim->gpu[i].name, name))
+			sum += kube_capacity_used(c, claim->gpu[i].consumed);
+	return sum < c->all ? sum : c->all;
+}
+
+/* Whether the claim counts as having its devices before that point in the order
+ * of allocations. A claim that is being filled has no place in that order, so
+ * it counts only if the order does not matter. */
+static bool counts(const struct kube_claimed *claim, uint64_t before)
+{
+	return before == UINT64_MAX || (claim->seq && claim->seq < before);
+}
+
+/* Returns how much of a capacity the claims that use a device have, at most
+ * all. Leaves out the claim `but`. */
+static int64_t used_of(const struct holders *use, const char *pool,
+                       const char *name, const struct kube_capacity *c,
+                       const struct kube_claimed *but, uint64_t before)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < use->n && sum < c->all; i++)
+		if (use->claim[i] != but && counts(use->claim[i], before))
+			sum += has_of(use->claim[i], pool, name, c);
+	return sum < c->all ? sum : c->all;
+}
+
+uint32_t kube_devices_used(const struct kube *kube, const char *pool,
+                           const char *name, const struct kube_capacities *caps,
+                           uint32_t *ret_ours)
 {
 	const struct holders *use =
 	    map_find(&kube->devices.uses, pair_key(pool, name));
+	uint32_t most = use && !(caps && caps->n) ? 1000 : 0, ours = 0;
 
-	for (size_t i = 0; use && i < use->n; i++)
-		if (is_planned(kube, use->claim[i]) == ours)
-			return true;
-	return false;
+	for (size_t i = 0; use && i < use->n && ours < 1000; i++)
+		if (kube_devices_is_planned(kube, use->claim[i]))
+			ours += use->claim[i]->milli;
+	for (uint32_t i = 0; use && caps && i < caps->n; i++) {
+		const struct kube_capacity *c = &caps->of[i];
+		int64_t used = used_of(use, pool, name, c, NULL, UINT64_MAX);
+		uint32_t milli =
+		    (uint32_t)((used * 1000 + c->all - 1) / c->all);
+
+		most = milli > most ? milli : most;
+	}
+	*ret_ours = ours < 1000 ? ours : 1000;
+	return most;
+}
+
+/* Whether claims other than `mine` leave too little of device i for it. */
+static bool is_full(const struct holders *use, const struct kube_given *given,
+                    uint32_t i, const struct kube_claimed *mine,
+                    uint64_t before)
+{
+	const struct kube_capacities *caps = given->gpu[i].caps;
+	json_t *wants = kube_grant_amounts(mine->obj, given, i);
+	bool full = !wants || !caps->n;
+
+	for (uint32_t k = 0; !full && k < caps->n; k++) {
+		const struct kube_capacity *c = &caps->of[k];
+
+		full = used_of(use, given->gpu[i].pool, given->gpu[i].name, c,
+		               mine,
+		               before) > c->all - kube_capacity_used(c, wants);
+	}
+	json_decref(wants);
+	return full;
 }
 
 const struct kube_claimed *kube_devices_rival(const struct kube *kube,
@@ -97,17 +161,26 @@ const struct kube_claimed *kube_devices_rival(const struct kube *kube,
                                               const struct kube_claimed *mine,
                                               uint64_t before)
 {
+	const struct kube_claimed *found = NULL;
+
 	for (uint32_t i = 0; i < given->n; i++) {
 		const struct holders *use =
 		    map_find(&kube->devices.uses,
 		             pair_key(given->gpu[i].pool, given->gpu[i].name));
 
-		for (size_t k = 0; use && k < use->n; k++)
-			if (use->claim[k] != mine &&
-			    use->claim[k]->seq < before)
-				return use->claim[k];
+		if (!use || !is_full(use, given, i, mine, before))
+			continue;
+		for (size_t k = 0; k < use->n; k++) {
+			const struct kube_claimed *other = use->claim[k];
+
+			if (other == mine || !counts(other, before))
+				continue;
+			found = other;
+			if (!other->ours || other->owner.job != mine->owner.job)
+				return other;
+		}
 	}
-	return NULL;
+	return found;
 }
 
 /* --- handle what the watches report --------------------------------------- */
@@ -131,6 +204,7 @@ static void claimed_fini(struct kube *kube, struct kube_claimed *claim)
 		use_del(&kube->devices, claim, &claim->gpu[i]);
 		free(claim->gpu[i].pool);
 		free(claim->gpu[i].name);
+		json_decref(claim->gpu[i].consumed);
 	}
 	free(claim->gpu);
 	free(claim->namespace);
@@ -144,6 +218,26 @@ static void claimed_fini(struct kube *kube, struct kube_claimed *claim)
 	*claim = (struct kube_claimed){ .asked = claim->asked,
 		                        .seq = claim->seq,
 		                        .idle_ms = claim->idle_ms };
+}
+
+static void add_gpu(struct kube *kube, struct kube_claimed *claim,
+                    const char *pool, const char *name, json_t *consumed)
+{
+	claim->gpu[claim->n] =
+	    (struct kube_claimed_gpu){ xstrdup(pool), xstrdup(name), consumed };
+	use_add(&kube->devices, claim, &claim->gpu[claim->n++]);
+}
+
+void kube_devices_expect(struct kube *kube, struct kube_claimed *claim,
+                         const struct kube_given *given)
+{
+	if (claim->n)
+		return; /* it was asked before */
+	free(claim->gpu);
+	claim->gpu = xcalloc(given->n + 1, sizeof(*claim->gpu));
+	for (uint32_t i = 0; i < given->n; i++)
+		add_gpu(kube, claim, given->gpu[i].pool, given->gpu[i].name,
+		        kube_grant_amounts(claim->obj, given, i));
 }
 
 /* Store the devices that the claim has from our driver in claim->gpu. */
@@ -162,9 +256,8 @@ static void take_results(struct kube *kube, struct kube_claimed *claim,
 		if (!driver || strcmp(driver, kube->pool->device_driver) != 0 ||
 		    !pool || !name)
 			continue;
-		claim->gpu[claim->n] =
-		    (struct kube_claimed_gpu){ xstrdup(pool), xstrdup(name) };
-		use_add(&kube->devices, claim, &claim->gpu[claim->n++]);
+		add_gpu(kube, claim, pool, name,
+		        json_incref(json_object_get(one, "consumedCapacity")));
 	}
 	touch_nodes(kube, claim);
 }
@@ -181,6 +274,7 @@ static void take(struct kube *kube, struct kube_claimed *claim, json_t *obj,
 	claim->reserved = json_incref((json_t *)said->reserved);
 	claim->owner = said->owner;
 	claim->index = said->index;
+	claim->milli = said->milli;
 	claim->ours = said->ours;
 	claim->finalizer = said->finalizer;
 	claim->allocated = said->allocated;
@@ -222,6 +316,11 @@ static void on_claim(struct kube *kube, json_t *obj, bool deleted)
 		return;
 	key = pair_key(said.namespace, said.name);
 	claim = map_find(&kube->devices.claims, key);
+	if (claim && !deleted && *said.version &&
+	    !strcmp(claim->version, said.version)) {
+		claim->marked = false; /* as it was; keep what we expect */
+		return;
+	}
 	if (deleted || (!said.ours && !said.allocated)) {
 		if (claim)
 			claim_free(kube, claim);
@@ -348,7 +447,8 @@ static const struct kube_claimed *find_stuck(struct kube *kube)
 	size_t at = 0;
 
 	while ((claim = map_each(&kube->devices.claims, &at))) {
-		if (!claim->ours || !claim->n || is_planned(kube, claim)) {
+		if (!claim->ours || !claim->n ||
+		    kube_devices_is_planned(kube, claim)) {
 			claim->idle_ms = 0;
 			continue;
 		}

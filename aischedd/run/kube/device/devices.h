@@ -9,10 +9,12 @@
  * A GPU keeps its number on its node as long as the daemon runs; annotations of
  * claims pass the numbers on to the next daemon.
  *
- * A GPU is called held if the daemon must not plan with it: a claim of others
- * has it, or a claim of ours whose task is over; it is tainted or gone; or some
- * slices of its node are not known. A GPU of a running task of ours is not
- * held: the daemon itself counts it as used until the task ends.
+ * A GPU, or a part of it, is called held if the daemon must not plan with it: a
+ * claim of others has it, or a claim of ours whose task is over; the GPU is
+ * tainted or gone; or some slices of its node are not known. The GPUs of a
+ * running task of ours are not held: the daemon itself counts them as used
+ * until the task ends. A claim that has more of a GPU than was planned, because
+ * its driver gives parts in steps, holds the rest.
  */
 #ifndef AISCHEDD_RUN_KUBE_DEVICE_DEVICES_H
 #define AISCHEDD_RUN_KUBE_DEVICE_DEVICES_H
@@ -62,9 +64,14 @@ struct kube_claimed {
 	uint64_t seq;
 	/* only if ours: since when no task needs the claim; 0: one needs it */
 	int64_t idle_ms;
+	uint32_t milli; /* only if ours: of each GPU; 1000: it has all of it */
+	/* its GPUs; also those that a call of ours, which is not answered, is
+	 * to give it */
 	uint32_t n;
 	struct kube_claimed_gpu {
 		char *pool, *name;
+		/* how much of the GPU's capacity it has, a map; NULL: all */
+		json_t *consumed;
 	} * gpu;
 };
 
@@ -75,7 +82,10 @@ struct kube_gpus {
 	const char *type;
 	uint8_t numa[LIMIT_GPUS], link[LIMIT_GPUS];
 	bool numas_known;
-	uint64_t held;     /* bit i: GPU i is held, as described above */
+	bool shares;     /* all can be given in parts */
+	int64_t mem_mib; /* of the smallest of them; 0: not known */
+	/* thousandths of each GPU that are held, as described above */
+	uint16_t held[LIMIT_GPUS];
 	const char *drain; /* why no job may start on the node, or NULL */
 };
 
@@ -100,11 +110,11 @@ const char *kube_devices_lacks(struct kube *kube);
 /* Whether the node gives GPUs by ResourceClaims. */
 bool kube_devices_has(const struct kube *kube, const char *node);
 
-/* Find the devices of a node that have these numbers, one bit each. Returns
- * false if one of them is in no slice. *ret is valid until the slices
- * change. */
+/* Find the devices of a node that have these numbers, one bit each, for a pod
+ * that gets `milli` of each. Returns false if one of them is in no slice. *ret
+ * is valid until the slices change. */
 bool kube_devices_find(struct kube *kube, const char *node, uint64_t gpus,
-                       struct kube_given *ret);
+                       uint32_t milli, struct kube_given *ret);
 
 /* Returns the claim of that name, or NULL. */
 struct kube_claimed *kube_devices_claim(const struct kube *kube,
@@ -116,12 +126,26 @@ struct kube_claimed *kube_devices_claim(const struct kube *kube,
 uint64_t kube_devices_bits(const struct kube *kube,
                            const struct kube_claimed *claim);
 
-/* Returns a claim other than `mine` that has one of these devices, or NULL.
- * Considers only claims whose seq is less than `before`. */
+/*
+ * Returns a claim that keeps `mine` from having these devices, as it has one of
+ * them, or too much of one; if possible a claim of another attempt. NULL: there
+ * is none. Considers only claims whose seq is less than `before`; claims that
+ * are being filled have 0.
+ */
 const struct kube_claimed *kube_devices_rival(const struct kube *kube,
                                               const struct kube_given *given,
                                               const struct kube_claimed *mine,
                                               uint64_t before);
+
+/* Note that a call gives these devices to a claim of ours: the claim counts as
+ * having them. */
+void kube_devices_expect(struct kube *kube, struct kube_claimed *claim,
+                         const struct kube_given *given);
+
+/* Whether the claim is for a task of ours that runs or is to run on the claim's
+ * node. The daemon counts the devices of such a task itself. */
+bool kube_devices_is_planned(const struct kube *kube,
+                             const struct kube_claimed *claim);
 
 /* Make the runner tell the daemon soon which GPUs are held on the nodes of the
  * attempt. Call it when the attempt takes or gives up devices. */

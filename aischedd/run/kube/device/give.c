@@ -34,13 +34,28 @@ static void fail_mixed(struct kube_attempt *a, struct kube_slot *slot)
 	free(text);
 }
 
+static bool fail(struct kube_attempt *a, struct kube_slot *slot, char *text)
+{
+	slot->failed |= slot->node && !a->end.fault.code;
+	kube_end_fail(a, FAULT_SYSTEM, text);
+	free(text);
+	return false;
+}
+
 /* Whether all nodes from which the attempt gets GPUs give them in the same way,
- * by claims or by a plugin. If not, fails the start. */
+ * by claims or by a plugin, which gives no parts. If not, fails the start. */
 static bool is_one_kind(struct kube_attempt *a)
 {
 	for (uint32_t i = 0; i < a->slots.n; i++) {
 		struct kube_slot *slot = &a->slots.slot[i];
 
+		if (slot->gpus && slot->milli < 1000 &&
+		    !kube_devices_has(a->kube, slot->node))
+			return fail(a, slot,
+			            xasprintf("node '%s' gives GPUs by a "
+			                      "plugin, which gives no parts "
+			                      "of GPUs",
+			                      slot->node));
 		if (!slot->gpus ||
 		    kube_devices_has(a->kube, slot->node) == a->give.by_claims)
 			continue;
@@ -95,22 +110,16 @@ void kube_give_recall(struct kube_attempt *a)
 		struct kube_slot *slot = &a->slots.slot[i];
 
 		slot->gpus = kube_give_found(a, slot->index);
+		slot->milli =
+		    slot->gpus ? claim_at(a, slot->index)->milli : 1000;
 		a->give.by_claims |= slot->gpus != 0;
 	}
 }
 
 /* --- the calls for one claim ---------------------------------------------- */
 
-static bool fail(struct kube_attempt *a, struct kube_slot *slot, char *text)
-{
-	slot->failed |= slot->node && !a->end.fault.code;
-	kube_end_fail(a, FAULT_SYSTEM, text);
-	free(text);
-	return false;
-}
-
 static json_t *make_claim(struct kube_attempt *a, const struct kube_slot *slot,
-                          const struct kube_given *given)
+                          const struct kube_given *given, json_t *amounts)
 {
 	const struct kube_home home = kube_space_home(a->space);
 
@@ -120,7 +129,53 @@ static json_t *make_claim(struct kube_attempt *a, const struct kube_slot *slot,
 	                                                  .uid = a->uid,
 	                                                  .index = slot->index,
 	                                                  .node = slot->node },
-	                         given);
+	                         given, amounts);
+}
+
+/* Fail the start, because the driver allows no claim to have that much of a
+ * capacity of device i. */
+static bool fail_lack(struct kube_attempt *a, struct kube_slot *slot,
+                      const struct kube_given *given, uint32_t i,
+                      const struct kube_capacity *lack)
+{
+	char *all = kube_capacity_text(lack->all), *text;
+
+	text = xasprintf("node '%s' does not let a claim have %g of GPU '%s' "
+	                 "(capacity %s, %s in all)",
+	                 slot->node, given->milli / 1e3, given->gpu[i].name,
+	                 lack->name, all);
+	free(all);
+	return fail(a, slot, text);
+}
+
+/* Make the call that makes the claim of a pod. Fails the start if the driver
+ * allows no claim to have so much, or so little, of a GPU. Returns false. */
+static bool make(struct kube_attempt *a, struct kube_slot *slot,
+                 struct kube_task *task, const struct kube_given *given,
+                 const char *name)
+{
+	const struct kube_capacity *lack;
+	json_t *amounts = NULL;
+
+	for (uint32_t i = given->n; i--;) {
+		json_decref(amounts);
+		amounts = NULL;
+		if (!given->gpu[i].caps && slot->milli < 1000)
+			return fail(a, slot,
+			            xasprintf("node '%s' gives no parts of GPU "
+			                      "'%s'",
+			                      slot->node, given->gpu[i].name));
+		if (!given->gpu[i].caps)
+			continue;
+		amounts = kube_capacities_part(given->gpu[i].caps, slot->milli,
+		                               slot->mem_mib, &lack);
+		if (!amounts)
+			return fail_lack(a, slot, given, i, lack);
+	}
+	kube_ask_grant(a, ASK_GRANT, task, name,
+	               make_claim(a, slot, given, amounts));
+	json_decref(amounts);
+	return false;
 }
 
 static void ask_claim(struct kube_attempt *a, struct kube_task *task,
@@ -131,39 +186,52 @@ static void ask_claim(struct kube_attempt *a, struct kube_task *task,
 	kube_ask_grant(a, kind, task, claim->name, body);
 }
 
+/* Fail the start because of a claim that has a device, or too much of it, that
+ * this slot's pod was to have. did: "has" or "was given". */
+static bool fail_rival(struct kube_attempt *a, struct kube_slot *slot,
+                       const char *namespace, const char *name, const char *did)
+{
+	return fail(a, slot,
+	            xasprintf("ResourceClaim '%s' in namespace '%s' %s %s of "
+	                      "node '%s' that it was to have",
+	                      name, namespace, did,
+	                      slot->milli < 1000 ? "part of a GPU" : "a GPU",
+	                      slot->node));
+}
+
 /* Make the next call that allocates the plan's devices to a claim, which has no
- * devices yet. Fails the start if another claim has one of the devices.
- * Returns false, because the pod has no devices yet. */
+ * devices yet. Fails the start if another claim has one of the devices, or too
+ * much of it. Returns false, because the pod has no devices yet. */
 static bool fill(struct kube_attempt *a, struct kube_slot *slot,
                  struct kube_task *task, struct kube_claimed *claim,
                  const struct kube_given *given)
 {
 	struct kube *kube = a->kube;
-	const struct kube_claimed *rival =
-	    kube_devices_rival(kube, given, claim, UINT64_MAX);
+	const struct kube_claimed *rival;
 	const json_t *config = json_object_get(
 	    json_object_get(kube->devices.class, "spec"), "config");
 
+	if (claim->asked)
+		return false;
+	rival = kube_devices_rival(kube, given, claim, UINT64_MAX);
 	if (rival && rival->ours && rival->owner.job == a->id.job &&
-	    rival->owner.attempt == a->id.attempt)
+	    rival->owner.attempt == a->id.attempt &&
+	    !(slot->milli < 1000 && kube_devices_is_planned(kube, rival)))
 		/* wait until another pod of the attempt has given up the GPU */
 		return false;
 	if (rival)
-		return fail(
-		    a, slot,
-		    xasprintf("ResourceClaim '%s' in namespace '%s' has a GPU "
-		              "of node '%s' that it was to have",
-		              rival->name, rival->namespace, slot->node));
-	if (claim->asked)
-		return false;
+		return fail_rival(a, slot, rival->namespace, rival->name,
+		                  "has");
 	if (!claim->finalizer)
 		ask_claim(a, task, ASK_GRANT_KEEP, claim,
 		          kube_grant_finalizer(claim->uid, claim->version));
-	else
+	else {
+		kube_devices_expect(kube, claim, given);
 		ask_claim(a, task, ASK_GRANT_FILL, claim,
 		          kube_grant_allocated(
 			      claim->obj, kube->pool->device_driver, slot->node,
 			      given, config, task->pod.name, task->pod.uid));
+	}
 	return false;
 }
 
@@ -211,22 +279,21 @@ static bool give(struct kube_attempt *a, struct kube_slot *slot,
 	char name[KUBE_GRANT_SIZE];
 
 	kube_grant_name(name, a->name, slot->index);
-	if (!kube_devices_find(a->kube, slot->node, slot->gpus, &given))
+	if (!kube_devices_find(a->kube, slot->node, slot->gpus, slot->milli,
+	                       &given))
 		return fail(a, slot,
 		            xasprintf("node '%s' no longer shows a GPU that it "
 		                      "was to have",
 		                      slot->node));
 	if (task->giving)
 		return false;
-	if (!claim) {
-		kube_ask_grant(a, ASK_GRANT, task, name,
-		               make_claim(a, slot, &given));
-		return false;
-	}
+	if (!claim)
+		return make(a, slot, task, &given, name);
 	if (!claim->ours || claim->owner.job != a->id.job ||
 	    claim->owner.attempt != a->id.attempt ||
 	    strcmp(claim->node, slot->node) != 0 ||
-	    kube_devices_bits(a->kube, claim) != slot->gpus)
+	    kube_devices_bits(a->kube, claim) != slot->gpus ||
+	    claim->milli != slot->milli)
 		return fail(a, slot,
 		            xasprintf("ResourceClaim '%s' in namespace '%s' "
 		                      "exists and is for other GPUs: delete it",
@@ -239,13 +306,9 @@ static bool give(struct kube_attempt *a, struct kube_slot *slot,
 		return false;
 	rival = kube_devices_rival(a->kube, &given, claim, claim->seq);
 	if (rival || !has_them(claim, &given))
-		return fail(a, slot,
-		            xasprintf("ResourceClaim '%s' in namespace '%s' "
-		                      "was given a GPU of node '%s' that it "
-		                      "was to have",
-		                      rival ? rival->name : name,
-		                      rival ? rival->namespace : a->space->name,
-		                      slot->node));
+		return fail_rival(a, slot,
+		                  rival ? rival->namespace : a->space->name,
+		                  rival ? rival->name : name, "was given");
 	return map_claim(a, task, claim);
 }
 

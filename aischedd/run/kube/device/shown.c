@@ -201,13 +201,27 @@ static int compare(const void *a, const void *b)
 	return by_pool ? by_pool : compare_names(x->gpu->name, y->gpu->name);
 }
 
+/* Returns why the device is not given to jobs, or NULL. */
+static const char *why_left_out(const struct kube *kube,
+                                const struct kube_gpu *gpu)
+{
+	if (gpu->parted)
+		return "shows parts of GPUs only, which are not given to jobs";
+	if (gpu->shared && kube->pool->gpu_sharing == SHARING_NONE)
+		return "shows only GPUs that pods may share, which are not "
+		       "given to jobs: set gpu_sharing = capacity";
+	return NULL;
+}
+
 /* Collect the GPUs of the node's valid slices in ret. Returns how many there
  * are (at most LIMIT_GPUS), and sets node->wrong if something is wrong with the
  * slices. */
-static uint32_t collect(struct shown *node, struct found *ret)
+static uint32_t collect(const struct kube *kube, struct shown *node,
+                        struct found *ret)
 {
 	const struct seen_slice *s;
-	uint32_t n = 0, parts = 0;
+	const char *left_out = NULL;
+	uint32_t n = 0;
 	int64_t have;
 
 	LIST_FOREACH(s, &node->slices, of_node) {
@@ -221,8 +235,10 @@ static uint32_t collect(struct shown *node, struct found *ret)
 			    " slices of generation %" PRId64 ")",
 			    have, slice->count, slice->generation);
 		for (uint32_t i = 0; i < slice->ngpus; i++) {
-			parts += slice->gpu[i].parted;
-			if (slice->gpu[i].parted)
+			const char *why = why_left_out(kube, &slice->gpu[i]);
+
+			left_out = why ? why : left_out;
+			if (why)
 				continue;
 			if (n < LIMIT_GPUS)
 				ret[n] = (struct found){ slice->pool,
@@ -232,9 +248,8 @@ static uint32_t collect(struct shown *node, struct found *ret)
 	}
 	if (n > LIMIT_GPUS && !node->wrong)
 		node->wrong = xasprintf("shows more than %d GPUs", LIMIT_GPUS);
-	if (!n && parts && !node->wrong)
-		node->wrong = xstrdup("shows parts of GPUs only, which are "
-		                      "not given to jobs");
+	if (!n && left_out && !node->wrong)
+		node->wrong = xstrdup(left_out);
 	return n < LIMIT_GPUS ? n : LIMIT_GPUS;
 }
 
@@ -294,7 +309,7 @@ static void look(const struct kube *kube, struct shown *node)
 		    xasprintf("shows more than %d slices", MAX_SLICES);
 		return;
 	}
-	n = collect(node, found);
+	n = collect(kube, node, found);
 	qsort(found, n, sizeof(*found), compare);
 	for (uint32_t i = 1; i < n && !node->wrong; i++)
 		if (!compare(&found[i - 1], &found[i]))
@@ -341,32 +356,63 @@ static void put_links(const struct shown *node, struct kube_gpus *ret)
 	}
 }
 
-static void put_gpus(const struct kube *kube, const struct shown *node,
-                     struct kube_gpus *ret)
+/* Returns the capacities of a GPU, if it is shared and a slice lists it. */
+static const struct kube_capacities *caps_of(const struct numbered *gpu)
+{
+	return gpu->shown && gpu->shown->shared ? &gpu->shown->caps : NULL;
+}
+
+/* Returns how many thousandths of the GPU are held. closed: no GPU of the node
+ * may be given to jobs. */
+static uint16_t held_of(const struct kube *kube, const struct numbered *gpu,
+                        bool closed)
+{
+	uint32_t ours = 0, used = 0;
+
+	if (gpu->name)
+		used = kube_devices_used(kube, gpu->pool, gpu->name,
+		                         caps_of(gpu), &ours);
+	if (closed || !gpu->shown || gpu->shown->tainted)
+		used = 1000;
+	return used > ours ? (uint16_t)(used - ours) : 0;
+}
+
+/* Put what all GPUs of the node have in common. */
+static void put_common(const struct kube_gpu *gpu, bool first,
+                       struct kube_gpus *ret)
+{
+	int64_t mem = kube_capacities_mem(&gpu->caps);
+
+	if (first) {
+		ret->type = gpu->type;
+		ret->mem_mib = mem;
+	} else if (!ret->type || !gpu->type ||
+	           strcmp(ret->type, gpu->type) != 0) {
+		ret->type = NULL;
+	}
+	if (mem < ret->mem_mib)
+		ret->mem_mib = mem;
+	ret->numas_known &= gpu->numa >= 0 && gpu->numa < LIMIT_SOCKETS;
+	ret->shares &= gpu->shared;
+}
+
+static void put_gpus(const struct shown *node, struct kube_gpus *ret)
 {
 	bool first = true;
 
 	ret->n = node->n;
-	ret->numas_known = true;
+	ret->numas_known = ret->shares = true;
 	for (uint32_t i = 0; i < node->n; i++) {
 		const struct kube_gpu *gpu = node->gpu[i].shown;
 
-		if (!gpu || gpu->tainted ||
-		    kube_devices_is_held(kube, node->gpu[i].pool,
-		                         node->gpu[i].name, false))
-			ret->held |= UINT64_C(1) << i;
 		if (!gpu)
 			continue;
-		if (first)
-			ret->type = gpu->type;
-		else if (!ret->type || !gpu->type ||
-		         strcmp(ret->type, gpu->type) != 0)
-			ret->type = NULL;
+		put_common(gpu, first, ret);
 		first = false;
-		ret->numas_known &= gpu->numa >= 0 && gpu->numa < LIMIT_SOCKETS;
 		if (gpu->numa >= 0 && gpu->numa < LIMIT_SOCKETS)
 			ret->numa[i] = (uint8_t)gpu->numa;
 	}
+	ret->shares &= !first;
 	put_links(node, ret);
 }
 
@@ -417,20 +463,6 @@ static char *why_closed(const struct kube *kube, const struct shown *node,
 	return NULL;
 }
 
-/* Returns the GPUs that tasks of our jobs use. The daemon counts these itself,
- * so they must not be reported as held by others. */
-static uint64_t ours(const struct kube *kube, const struct shown *node)
-{
-	uint64_t bits = 0;
-
-	for (uint32_t i = 0; i < node->n; i++)
-		if (node->gpu[i].name &&
-		    kube_devices_is_held(kube, node->gpu[i].pool,
-		                         node->gpu[i].name, true))
-			bits |= UINT64_C(1) << i;
-	return bits;
-}
-
 #define BOTH "has GPUs by plugin and by DRA: one of them must go"
 
 bool kube_devices_has(const struct kube *kube, const char *name)
@@ -455,7 +487,7 @@ bool kube_devices_show(struct kube *kube, const char *name,
 	}
 	if (node->stale)
 		look(kube, node);
-	put_gpus(kube, node, ret);
+	put_gpus(node, ret);
 	free(node->closed);
 	node->closed = why_closed(kube, node, said);
 	if (kube->pool->devices == DEVICES_AUTO && said->have.gpus > 0) {
@@ -464,11 +496,9 @@ bool kube_devices_show(struct kube *kube, const char *name,
 	}
 	if (is_old(said->runtime))
 		ret->n = 0; /* report a node without GPUs */
-	if (node->closed)
-		ret->held = ~UINT64_C(0);
-	ret->held &= ~ours(kube, node);
-	if (ret->n < LIMIT_GPUS)
-		ret->held &= (UINT64_C(1) << ret->n) - 1;
+	for (uint32_t i = 0; i < ret->n; i++)
+		ret->held[i] =
+		    held_of(kube, &node->gpu[i], node->closed != NULL);
 	return true;
 }
 
@@ -493,11 +523,11 @@ void kube_shown_lacks(struct kube *kube, struct buf *out)
 }
 
 bool kube_devices_find(struct kube *kube, const char *name, uint64_t gpus,
-                       struct kube_given *ret)
+                       uint32_t milli, struct kube_given *ret)
 {
 	struct shown *node = find(kube, name);
 
-	*ret = (struct kube_given){ 0 };
+	*ret = (struct kube_given){ .milli = milli };
 	if (!node)
 		return false;
 	if (node->stale)
@@ -509,6 +539,7 @@ bool kube_devices_find(struct kube *kube, const char *name, uint64_t gpus,
 			return false;
 		ret->gpu[ret->n].pool = node->gpu[i].pool;
 		ret->gpu[ret->n].name = node->gpu[i].name;
+		ret->gpu[ret->n].caps = caps_of(&node->gpu[i]);
 		ret->gpu[ret->n++].number = i;
 	}
 	return true;

@@ -13,6 +13,7 @@
 
 struct buf;
 struct kube;
+struct kube_capacities;
 
 void kube_shown_news(struct kube *kube, enum kube_news news, json_t *obj);
 
@@ -33,9 +34,11 @@ void kube_shown_free(struct kube *kube);
 bool kube_devices_is_claimed(const struct kube *kube, const char *pool,
                              const char *name);
 
-/* Whether a claim has the device. If `ours`, considers only claims of our tasks
- * that run or start; else only the other claims. Defined in devices.c. */
-bool kube_devices_is_held(const struct kube *kube, const char *pool,
-                          const char *name, bool ours);
+/* Returns how many thousandths of the device claims have. *ret_ours: how many
+ * of them the daemon counts itself, as tasks of ours run or start with them.
+ * caps: NULL if the device is not shared, or gone. Defined in devices.c. */
+uint32_t kube_devices_used(const struct kube *kube, const char *pool,
+                           const char *name, const struct kube_capacities *caps,
+                           uint32_t *ret_ours);
 
 #endif

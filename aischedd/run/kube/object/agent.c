@@ -43,8 +43,10 @@ static struct snap_task *join_gpus(const struct run_job *job,
 
 	for (uint32_t i = 0; job->task && i < job->ntasks; i++)
 		for (uint32_t k = 0; k < n; k++)
-			if (!strcmp(node[k], job->node_name[i]))
+			if (!strcmp(node[k], job->node_name[i])) {
 				task[k].gpus |= job->task[i].gpus;
+				task[k].gpu_milli = job->task[i].gpu_milli;
+			}
 	return task;
 }
 
@@ -68,6 +70,12 @@ int kube_agent_pods(const struct run_job *job, struct kube_agent_pods *ret,
 			    "--tasks-per-node",
 			    tasks[0], ret->node[0], tasks[i], ret->node[i]);
 	free(tasks);
+	if (rc == 0 && ret->tasks > 1 && job->req->gpus_milli % 1000)
+		rc = err_set(err, EINVAL,
+		             "%" PRIu32 " tasks with a part of a GPU each on "
+		             "node '%s': they share a pod, which gets one part "
+		             "only; use --tasks-per-node 1 or --launch tasks",
+		             ret->tasks, ret->node[0]);
 	ret->task = join_gpus(job, ret->node, n);
 	ret->job.task = ret->task;
 	ret->job.ntasks = n;

@@ -8,6 +8,7 @@
 
 #include "aischedd/run/kube/client/json.h"
 #include "libcommon/buf.h"
+#include "libcommon/map.h"
 #include "libcommon/mem.h"
 
 #define FINALIZER "resource.kubernetes.io/delete-protection"
@@ -38,43 +39,92 @@ static json_t *gpus_text(const struct kube_given *given)
 }
 
 json_t *kube_grant_object(const struct kube_grant_of *of,
-                          const struct kube_given *given)
+                          const struct kube_given *given, json_t *amounts)
 {
 	const struct run_job job = { .job = of->owner.job,
 		                     .attempt = of->owner.attempt,
 		                     .queue = "" };
 	json_t *notes = kube_object_notes(of->home, &job), *obj;
 	json_t *labels = kube_object_labels(of->home, &job);
+	json_t *exactly = json_pack(
+	    "{s:s, s:s, s:I}", "deviceClassName", of->home->pool->device_class,
+	    "allocationMode", "ExactCount", "count", (json_int_t)given->n);
 	char name[KUBE_GRANT_SIZE];
 
 	kube_grant_name(name, of->job, of->index);
+	if (amounts)
+		json_object_set_new(exactly, "capacity",
+		                    json_pack("{s:O}", "requests", amounts));
 	json_object_del(labels, KUBE_LABEL_QUEUE);
 	kube_object_number(notes, KUBE_NOTE_INDEX, of->index);
 	json_object_set_new(notes, KUBE_NOTE_NODE, json_string(of->node));
 	json_object_set_new(notes, KUBE_NOTE_GPUS, gpus_text(given));
-	obj = json_pack(
-	    "{s:s, s:s, s:{s:s, s:s, s:o, s:o, s:[s]},"
-	    " s:{s:{s:[{s:s, s:{s:s, s:s, s:I}}]}}}",
-	    "apiVersion", "resource.k8s.io/v1", "kind", "ResourceClaim",
-	    "metadata", "name", name, "namespace", of->home->namespace,
-	    "labels", labels, "annotations", notes, "finalizers", FINALIZER,
-	    "spec", "devices", "requests", "name", REQUEST, "exactly",
-	    "deviceClassName", of->home->pool->device_class, "allocationMode",
-	    "ExactCount", "count", (json_int_t)given->n);
+	if (given->milli < 1000)
+		kube_object_number(notes, KUBE_NOTE_PART, given->milli);
+	obj = json_pack("{s:s, s:s, s:{s:s, s:s, s:o, s:o, s:[s]},"
+	                " s:{s:{s:[{s:s, s:o}]}}}",
+	                "apiVersion", "resource.k8s.io/v1", "kind",
+	                "ResourceClaim", "metadata", "name", name, "namespace",
+	                of->home->namespace, "labels", labels, "annotations",
+	                notes, "finalizers", FINALIZER, "spec", "devices",
+	                "requests", "name", REQUEST, "exactly", exactly);
 	kube_object_own(obj, of->job, of->uid);
 	return obj;
 }
 
-static json_t *results_of(const char *driver, const struct kube_given *given)
+json_t *kube_grant_amounts(const json_t *obj, const struct kube_given *given,
+                           uint32_t i)
+{
+	const struct kube_capacity *lack;
+	const json_t *one = json_array_get(
+	    json_object_get(
+		json_object_get(json_object_get(obj, "spec"), "devices"),
+		"requests"),
+	    0);
+
+	if (!given->gpu[i].caps)
+		return NULL;
+	if (given->milli == 1000)
+		return kube_capacities_part(given->gpu[i].caps, 1000, 0, &lack);
+	return json_deep_copy(json_object_get(
+	    json_object_get(json_object_get(one, "exactly"), "capacity"),
+	    "requests"));
+}
+
+/* Write the UUID of device i of a claim. */
+static void share_id(const json_t *obj, uint32_t i, char ret[37])
+{
+	const char *uid = kube_word_at(json_object_get(obj, "metadata"), "uid");
+	uint64_t a = hash_bytes(i, uid, strlen(uid));
+	uint64_t b = hash_bytes(~(uint64_t)i, uid, strlen(uid));
+
+	snprintf(ret, 37,
+	         "%08" PRIx64 "-%04" PRIx64 "-8%03" PRIx64 "-8%03" PRIx64
+	         "-%012" PRIx64,
+	         a >> 32, a >> 16 & 0xffff, a & 0xfff, b >> 48 & 0xfff,
+	         b & 0xffffffffffff);
+}
+
+static json_t *results_of(const json_t *obj, const char *driver,
+                          const struct kube_given *given)
 {
 	json_t *list = json_array();
 
-	for (uint32_t i = 0; i < given->n; i++)
-		json_array_append_new(
-		    list,
-		    json_pack("{s:s, s:s, s:s, s:s}", "request", REQUEST,
-		              "driver", driver, "pool", given->gpu[i].pool,
-		              "device", given->gpu[i].name));
+	for (uint32_t i = 0; i < given->n; i++) {
+		json_t *amounts = kube_grant_amounts(obj, given, i), *result;
+		char id[37];
+
+		result = json_pack("{s:s, s:s, s:s, s:s}", "request", REQUEST,
+		                   "driver", driver, "pool", given->gpu[i].pool,
+		                   "device", given->gpu[i].name);
+		if (amounts) {
+			share_id(obj, i, id);
+			json_object_set_new(result, "shareID", json_string(id));
+			json_object_set_new(result, "consumedCapacity",
+			                    amounts);
+		}
+		json_array_append_new(list, result);
+	}
 	return list;
 }
 
@@ -103,7 +153,7 @@ json_t *kube_grant_allocated(const json_t *obj, const char *driver,
 {
 	json_t *copy = json_copy((json_t *)obj), *devices;
 
-	devices = json_pack("{s:o}", "results", results_of(driver, given));
+	devices = json_pack("{s:o}", "results", results_of(obj, driver, given));
 	if (json_array_size(config))
 		json_object_set_new(devices, "config", config_of(config));
 	json_object_set_new(
@@ -144,6 +194,13 @@ static const char *or_none(const char *s)
 	return s ? s : "";
 }
 
+static uint32_t part_of(const char *note)
+{
+	unsigned long milli = note ? strtoul(note, NULL, 10) : 1000;
+
+	return milli > 0 && milli < 1000 ? (uint32_t)milli : 1000;
+}
+
 bool kube_grant_read(const json_t *obj, const struct kube_home *home,
                      struct kube_granted *ret)
 {
@@ -159,6 +216,7 @@ bool kube_grant_read(const json_t *obj, const struct kube_home *home,
 		.version = or_none(kube_text_at(meta, "resourceVersion")),
 		.node = or_none(kube_text_at(notes, KUBE_NOTE_NODE)),
 		.gpus = or_none(kube_text_at(notes, KUBE_NOTE_GPUS)),
+		.milli = part_of(kube_text_at(notes, KUBE_NOTE_PART)),
 		.finalizer = kube_list_has(json_object_get(meta, "finalizers"),
 		                           FINALIZER),
 		.allocated = json_is_object(allocation),

@@ -12,24 +12,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "aischedd/run/kube/object/capacity.h"
 #include "aischedd/run/kube/object/object.h"
 
 /* Annotations of a claim: index, node and devices of its pod; the devices as
- * "0=POOL/NAME,3=POOL/NAME". The policies of contrib/kubernetes keep others
- * from setting them. */
+ * "0=POOL/NAME,3=POOL/NAME"; the thousandths of its device, if it gets a part
+ * only. The policies of contrib/kubernetes keep others from setting them. */
 #define KUBE_NOTE_INDEX "aisched.io/index"
 #define KUBE_NOTE_NODE  "aisched.io/node"
 #define KUBE_NOTE_GPUS  "aisched.io/gpus"
+#define KUBE_NOTE_PART  "aisched.io/gpu-part"
 
 /* Names of claims are longer than those of Jobs, by "-INDEX". */
 enum { KUBE_GRANT_SIZE = KUBE_NAME_SIZE + 12 };
 
-/* The devices of a node that a pod gets. */
+/* The devices of a node that a pod gets; borrowed. */
 struct kube_given {
 	uint32_t n;
+	uint32_t milli; /* of each device: 1000, or a part of the only one */
 	struct {
 		const char *pool, *name;
 		uint32_t number; /* number of the GPU on its node */
+		/* NULL: no other claim can have a part of the device */
+		const struct kube_capacities *caps;
 	} gpu[64];
 };
 
@@ -45,14 +50,21 @@ struct kube_grant_of {
 void kube_grant_name(char ret[KUBE_GRANT_SIZE], const char *job,
                      uint32_t index);
 
-/* Returns a new claim. Devices are allocated to it later. */
+/* Returns a new claim. Devices are allocated to it later. amounts: what it
+ * requests of the capacity of each device; NULL: its devices are not shared. */
 json_t *kube_grant_object(const struct kube_grant_of *of,
-                          const struct kube_given *given);
+                          const struct kube_given *given, json_t *amounts);
+
+/* Returns what a claim of ours, as it was read, is to consume of the capacity
+ * of device i: what it requests, or all. NULL: the device is not shared. */
+json_t *kube_grant_amounts(const json_t *obj, const struct kube_given *given,
+                           uint32_t i);
 
 /*
  * Returns the claim with devices allocated, reserved for the pod of this name
  * and uid. obj: the claim as it was read. config: the configuration of its
- * DeviceClass, a list, or NULL.
+ * DeviceClass, a list, or NULL. Each part of a device has a UUID, which is made
+ * from the claim's uid: a call that is repeated allocates the same.
  */
 json_t *kube_grant_allocated(const json_t *obj, const char *driver,
                              const char *node, const struct kube_given *given,
@@ -80,6 +92,7 @@ struct kube_granted {
 	struct kube_owner owner; /* only if ours */
 	uint32_t index;          /* only if ours */
 	const char *node, *gpus; /* only if ours: the annotations, or "" */
+	uint32_t milli;          /* only if ours; 1000: whole devices */
 	bool finalizer, allocated;
 	const json_t *results;  /* its devices, of all drivers */
 	const json_t *reserved; /* the pods that may use it */

@@ -75,10 +75,11 @@ static void read_gpu(const json_t *device, const char *name, const char *driver,
 		.numa = number_of(
 		    json_object_get(attrs, "resource.kubernetes.io/numaNode")),
 		.tainted = is_tainted(device),
-		.parted = json_object_get(device, "consumesCounters") ||
-		          json_is_true(json_object_get(
-			      device, "allowMultipleAllocations")),
+		.parted = json_object_get(device, "consumesCounters") != NULL,
+		.shared = json_is_true(
+		    json_object_get(device, "allowMultipleAllocations")),
 	};
+	kube_capacities_read(device, &ret->caps);
 	for (int i = 0; i < 3; i++) {
 		char part[16];
 
@@ -133,6 +134,7 @@ void kube_slice_fini(struct kube_slice *slice)
 	for (uint32_t i = 0; i < slice->ngpus; i++) {
 		free(slice->gpu[i].name);
 		free(slice->gpu[i].type);
+		kube_capacities_fini(&slice->gpu[i].caps);
 	}
 	free(slice->gpu);
 	free(slice->name);

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "aischedd/run/kube/object/capacity.h"
+
 /* The most devices that the API allows in a slice. */
 enum { KUBE_SLICE_DEVICES = 128 };
 
@@ -21,7 +23,9 @@ struct kube_gpu {
 	int numa;     /* its NUMA node; -1: not known */
 	int part[3];  /* its partitions of 2, 4 and 8 GPUs; -1: not known */
 	bool tainted; /* it has a taint that claims like ours do not tolerate */
-	bool parted;  /* several pods may share it, or it is part of a GPU */
+	bool parted;  /* it is part of a GPU */
+	bool shared;  /* several claims may each have a part of it */
+	struct kube_capacities caps;
 };
 
 struct kube_slice {

@@ -29,7 +29,7 @@ START_TEST(a_slice_of_a_node)
 	    "\"resource.kubernetes.io/numaNode\": {\"ints\": [1, 0]},"
 	    "\"gpu.example.com/partition8\": {\"int\": 3}}},"
 	    "{\"name\": \"gpu-1\", \"allowMultipleAllocations\": true},"
-	    "{\"name\": \"gpu-2\", \"taints\": [{\"key\": \"k\", \"effect\": "
+	    "{\"name\": \"gpu-2\", \"consumesCounters\": [], \"taints\": [{\"key\": \"k\", \"effect\": "
 	    "\"None\"}], \"attributes\": {\"partition8\": {\"int\": -1}}},"
 	    "{\"name\": \"gpu-3\", \"taints\": [{\"key\": \"k\", \"effect\": "
 	    "\"NoSchedule\"}]}]}",
@@ -43,7 +43,8 @@ START_TEST(a_slice_of_a_node)
 	ck_assert_int_eq(s.gpu[0].numa, 1);
 	ck_assert_int_eq(s.gpu[0].part[2], 3);
 	ck_assert_int_eq(s.gpu[0].part[1], -1);
-	ck_assert(!s.gpu[0].parted && s.gpu[1].parted);
+	ck_assert(!s.gpu[0].shared && s.gpu[1].shared && !s.gpu[1].parted);
+	ck_assert(s.gpu[2].parted);
 	ck_assert_ptr_null(s.gpu[1].type);
 	ck_assert_int_eq(s.gpu[2].numa, -1);
 	ck_assert_int_eq(s.gpu[2].part[2], -1);
