@@ -66,6 +66,12 @@ status_has()
 	aictl status | grep -qF -- "$1"
 }
 
+# TEXT: whether aictl status does not print TEXT
+status_lacks()
+{
+	! status_has "$1"
+}
+
 # NAME DEVICE: makes a claim of another user, to which the device is allocated
 other_claim()
 {
@@ -287,12 +293,15 @@ ok "the other node is back" wait_for gpus_are p-0 "4 4"
 
 kube_slice n-0 2 1 a gpu-0:0:0 gpu-1:0:0 gpu-3:1:1
 ok "a device goes, the others keep their numbers" wait_for gpus_are n-0 "4 3"
+ok "which is told" wait_for status_has \
+	"node 'n-0' lists 3 of 4 GPUs: GPU 2 (gpu-2) is missing"
 id=$(aisub --parsable --gpus-per-task 3 --nodelist n-0 --wrap true)
 ok "a job gets them" wait_for is_state "$id" RUNNING
 is "by the right names" "$(devices "$id")" "gpu-0 gpu-1 gpu-3 "
 aicancel --wait "$id"
 kube_slice n-0 3 1 a gpu-0:0:0 gpu-1:0:0 gpu-2:1:1 gpu-3:1:1
 ok "it is back" wait_for gpus_are n-0 "4 4"
+ok "no GPU is missing" wait_for status_lacks "is missing"
 id=$(aisub --parsable --gpus-per-task 3 --nodelist n-0 --wrap true)
 ok "a job has it" wait_for is_state "$id" RUNNING
 kube_slice n-0 4 1 a gpu-0:0:0 gpu-1:0:0 gpu-3:1:1 gpu-77:1:1

@@ -104,7 +104,7 @@ bool kube_devices_show(struct kube *kube, const char *node,
                        struct kube_gpus *ret);
 
 /* Returns a text that names the nodes on which no job can get a GPU, and says
- * why; NULL if there is no such node. */
+ * why, and those that lack GPUs; NULL if there is no such node. */
 const char *kube_devices_lacks(struct kube *kube);
 
 /* Whether the node gives GPUs by ResourceClaims. */

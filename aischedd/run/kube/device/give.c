@@ -222,10 +222,10 @@ static bool fill(struct kube_attempt *a, struct kube_slot *slot,
 	if (rival)
 		return fail_rival(a, slot, rival->namespace, rival->name,
 		                  "has");
-	if (!claim->finalizer)
+	if (!claim->finalizer) {
 		ask_claim(a, task, ASK_GRANT_KEEP, claim,
 		          kube_grant_finalizer(claim->uid, claim->version));
-	else {
+	} else {
 		kube_devices_expect(kube, claim, given);
 		ask_claim(a, task, ASK_GRANT_FILL, claim,
 		          kube_grant_allocated(

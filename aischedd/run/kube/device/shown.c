@@ -502,7 +502,52 @@ bool kube_devices_show(struct kube *kube, const char *name,
 	return true;
 }
 
-void kube_shown_lacks(struct kube *kube, struct buf *out)
+/* Returns how many GPUs of the node have a number but are in no slice; *ret:
+ * the first of them. */
+static uint32_t find_missing(const struct shown *node, uint32_t *ret)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = node->n; i--;)
+		if (node->gpu[i].name && !node->gpu[i].shown) {
+			*ret = i;
+			n++;
+		}
+	return n;
+}
+
+/* Append a text that names a node whose slices no longer list all GPUs, and
+ * counts others. */
+static void put_missing(struct kube *kube, struct buf *out)
+{
+	const struct shown *node, *first = NULL;
+	uint32_t gpu = 0, missing;
+	size_t n = 0, at = 0;
+
+	while ((node = map_each(&kube->devices.nodes, &at))) {
+		if (node->closed || node->stale || !node->nslices ||
+		    !kube_nodes_is_there(kube->nodes, node->name) ||
+		    !find_missing(node, &gpu))
+			continue;
+		if (n++ == 0 || strcmp(node->name, first->name) < 0)
+			first = node;
+	}
+	if (!n)
+		return;
+	missing = find_missing(first, &gpu);
+	buf_printf(out,
+	           "%snode '%s' lists %" PRIu32 " of %" PRIu32
+	           " GPUs: GPU %" PRIu32 " (%s) is missing",
+	           out->len ? "; " : "", first->name, first->n - missing,
+	           first->n, gpu, first->gpu[gpu].name);
+	if (missing > 1)
+		buf_printf(out, ", and %" PRIu32 " more", missing - 1);
+	buf_puts(out, " (a restart of aischedd forgets GPUs that no job has)");
+	if (n > 1)
+		buf_printf(out, "; %zu more nodes lack some", n - 1);
+}
+
+static void put_closed(struct kube *kube, struct buf *out)
 {
 	const struct shown *node, *first = NULL;
 	size_t n = 0, at = 0;
@@ -520,6 +565,12 @@ void kube_shown_lacks(struct kube *kube, struct buf *out)
 	           first->closed);
 	if (n > 1)
 		buf_printf(out, "; GPUs of %zu more are not given", n - 1);
+}
+
+void kube_shown_lacks(struct kube *kube, struct buf *out)
+{
+	put_closed(kube, out);
+	put_missing(kube, out);
 }
 
 bool kube_devices_find(struct kube *kube, const char *name, uint64_t gpus,

@@ -26,7 +26,8 @@ void kube_shown_seed(struct kube *kube, const char *node, const char *gpus);
 void kube_shown_touch_pool(struct kube *kube, const char *pool);
 
 /* Append a text that names the nodes on which no job can get a GPU, and says
- * why; append nothing if there is no such node. */
+ * why, and those whose slices no longer list all GPUs; append nothing if there
+ * is no such node. */
 void kube_shown_lacks(struct kube *kube, struct buf *out);
 void kube_shown_free(struct kube *kube);
 
