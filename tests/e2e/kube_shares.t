@@ -200,5 +200,15 @@ ok "a node with such GPUs comes" wait_for gpus_are 2 1 n-0
 id=$(aisub --parsable --gpus-per-task 0.5 --wrap true)
 ok "now there are parts" wait_for is_state "$id" RUNNING
 is "of that node" "$(shares "$id")" "gpu-0=40Gi "
+second=$(aisub --parsable --gpus-per-task 0.6 --nodelist n-0,n-1 --wrap true)
+ok "the other node refuses parts" wait_for grep -q \
+	"job start_failed job=$second .*node 'n-1' gives no parts of GPU 'gpu-0'" \
+	"$dir/log"
+third=$(aisub --parsable --gpus-per-task 1 --nodelist n-1 --wrap true)
+ok "but not whole GPUs" wait_for is_state "$third" RUNNING
+aicancel --wait "$id"
+ok "the job waits for the node that gives parts" \
+	wait_for is_state "$second" RUNNING
+is "and gets what it asks for" "$(shares "$second")" "gpu-0=48Gi "
 
 done_testing

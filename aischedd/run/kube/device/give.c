@@ -34,12 +34,25 @@ static void fail_mixed(struct kube_attempt *a, struct kube_slot *slot)
 	free(text);
 }
 
-static bool fail(struct kube_attempt *a, struct kube_slot *slot, char *text)
+static bool fail_for(struct kube_attempt *a, struct kube_slot *slot,
+                     enum start_fault fault, char *text)
 {
 	slot->failed |= slot->node && !a->end.fault.code;
-	kube_end_fail(a, FAULT_SYSTEM, text);
+	kube_end_fail(a, fault, text);
 	free(text);
 	return false;
+}
+
+static bool fail(struct kube_attempt *a, struct kube_slot *slot, char *text)
+{
+	return fail_for(a, slot, FAULT_SYSTEM, text);
+}
+
+/* Fail the start, because the node can never give that much, or that little, of
+ * a GPU: tasks with such a request try other nodes. */
+static bool refuse(struct kube_attempt *a, struct kube_slot *slot, char *text)
+{
+	return fail_for(a, slot, FAULT_REFUSED, text);
 }
 
 /* Whether all nodes from which the attempt gets GPUs give them in the same way,
@@ -51,11 +64,11 @@ static bool is_one_kind(struct kube_attempt *a)
 
 		if (slot->gpus && slot->milli < 1000 &&
 		    !kube_devices_has(a->kube, slot->node))
-			return fail(a, slot,
-			            xasprintf("node '%s' gives GPUs by a "
-			                      "plugin, which gives no parts "
-			                      "of GPUs",
-			                      slot->node));
+			return refuse(a, slot,
+			              xasprintf("node '%s' gives GPUs by a "
+			                        "plugin, which gives no parts "
+			                        "of GPUs",
+			                        slot->node));
 		if (!slot->gpus ||
 		    kube_devices_has(a->kube, slot->node) == a->give.by_claims)
 			continue;
@@ -145,7 +158,7 @@ static bool fail_lack(struct kube_attempt *a, struct kube_slot *slot,
 	                 slot->node, given->milli / 1e3, given->gpu[i].name,
 	                 lack->name, all);
 	free(all);
-	return fail(a, slot, text);
+	return refuse(a, slot, text);
 }
 
 /* Make the call that makes the claim of a pod. Fails the start if the driver
@@ -161,10 +174,11 @@ static bool make(struct kube_attempt *a, struct kube_slot *slot,
 		json_decref(amounts);
 		amounts = NULL;
 		if (!given->gpu[i].caps && slot->milli < 1000)
-			return fail(a, slot,
-			            xasprintf("node '%s' gives no parts of GPU "
-			                      "'%s'",
-			                      slot->node, given->gpu[i].name));
+			return refuse(
+			    a, slot,
+			    xasprintf("node '%s' gives no parts of GPU "
+			              "'%s'",
+			              slot->node, given->gpu[i].name));
 		if (!given->gpu[i].caps)
 			continue;
 		amounts = kube_capacities_part(given->gpu[i].caps, slot->milli,
