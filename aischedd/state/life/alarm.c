@@ -124,7 +124,7 @@ int64_t state_next_tick(const struct state *state)
 {
 	int64_t at = state->alarms.n ? state->alarms.heap[0].at : NO_TIME;
 
-	if (!deps_are_told(state) || state_is_sweeping(state) ||
+	if (!deps_are_told(state) || sweep_is_due(state) ||
 	    rows_are_left(&state->rows) || state->crons.recheck)
 		return 0; /* a time in the past: the timer fires at once */
 	if (at == NO_TIME ||

@@ -16,6 +16,7 @@
 #include "aischedd/state/pass/snap_build.h"
 #include "aischedd/state/pass/snap_node.h"
 #include "aischedd/state/pass/snapshot.h"
+#include "aischedd/state/pass/sweep.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 
@@ -51,11 +52,19 @@ static bool nodes_are_up(const struct state *state,
 	return true;
 }
 
+/* Whether the job is in a row, and not only because a sweep is still to remove
+ * it from there. */
+static bool still_waits(const struct state *state, const struct job *job)
+{
+	return job->row && state_ineligible(state, job) == WHY_None;
+}
+
 /* Whether the job is still in the row that has this index in the plan. */
 static bool waits_as_planned(const struct state *state, const struct job *job,
                              uint32_t planned_row)
 {
-	return job->row && row_planned(state, job->row) == planned_row;
+	return still_waits(state, job) &&
+	       row_planned(state, job->row) == planned_row;
 }
 
 static bool runs_as_planned(const struct apply *a, uint32_t run)
@@ -241,7 +250,7 @@ static bool is_needed(const struct apply *a, const struct eviction *e)
 {
 	const struct job *by = meant(a, e->by);
 
-	return !e->by || (by && (by->row || by->place));
+	return !e->by || (by && (still_waits(a->state, by) || by->place));
 }
 
 static void apply_eviction(struct apply *a, const struct eviction *e)
@@ -330,6 +339,7 @@ bool state_skip_plan(struct state *state)
 	    state->scales.n || placed_may_change(state))
 		return false;
 	state_forget_plan(state);
+	sweep_planned(state);
 	state->last_plan.wake = NO_TIME;
 	state->want_plan = false;
 	return true;
@@ -480,6 +490,7 @@ bool apply_part(struct apply *a, uint32_t starts, int64_t now)
 			return false;
 		}
 		apply_rest(a);
+		sweep_planned(state);
 	}
 	end_plan(a);
 	return true;

@@ -83,6 +83,17 @@ static void look_at(struct state *state, struct job *job)
 	steps_add(STEPS_ROW);
 }
 
+/* Begin the sweep that is due. */
+static void start(struct state *state)
+{
+	struct sweep *s = &state->sweep;
+
+	s->what = s->next;
+	s->next = 0;
+	s->at = state->records.first;
+	s->planned = false;
+}
+
 static void go_on(struct state *state)
 {
 	struct sweep *s = &state->sweep;
@@ -96,16 +107,27 @@ static void go_on(struct state *state)
 			look_at(state, job);
 			continue;
 		}
-		s->what = s->next;
-		s->next = 0;
-		s->at = s->what ? state->records.first : NULL;
+		s->what = 0;
+		/* Any other sweep begins after a pass, as events that keep
+		 * coming would else put passes off without end. But now rows
+		 * may have old numbers of queues. */
+		if (s->next & SWEEP_ALL)
+			start(state);
 	}
 	s->left = steps_so_far < until ? until - steps_so_far : 0;
+}
+
+bool sweep_is_due(const struct state *state)
+{
+	const struct sweep *s = &state->sweep;
+
+	return s->what || (s->next && s->planned);
 }
 
 void sweep_begin(struct state *state, unsigned what, int64_t now)
 {
 	struct sweep *s = &state->sweep;
+	bool waits = !s->what && s->next && !(what & SWEEP_ALL);
 
 	if ((what == SWEEP_RESERVED && !s->nreserved) ||
 	    (what == SWEEP_CLAIMS && !s->nclaims) ||
@@ -113,12 +135,11 @@ void sweep_begin(struct state *state, unsigned what, int64_t now)
 		return;
 	if (now != NO_TIME || !s->what)
 		s->now = now;
-	if (s->what) {
-		s->next |= what;
-	} else {
-		s->what = what;
-		s->at = state->records.first;
-	}
+	s->next |= what;
+	if (waits)
+		return; /* for a pass */
+	if (!s->what)
+		start(state);
 	go_on(state);
 	if (!s->what)
 		return;
@@ -126,9 +147,19 @@ void sweep_begin(struct state *state, unsigned what, int64_t now)
 	state_replan(state);
 }
 
+void sweep_planned(struct state *state)
+{
+	state->sweep.planned = true;
+}
+
 void sweep_tick(struct state *state)
 {
 	state->sweep.left = STEPS_SWEEP;
+	if (!state->sweep.what && sweep_is_due(state)) {
+		start(state);
+		state->gen++;
+		state_replan(state);
+	}
 	go_on(state);
 }
 

@@ -6,9 +6,10 @@
  * goes through the list of all jobs, a slice in each turn. Jobs that change
  * meanwhile are put in their row as always, by state_reindex(). As rows are out
  * of date until the sweep is over, no snapshot of waiting jobs may be taken
- * before, and no plan is applied. state_why() does not depend on rows and is
- * right at once. A restart needs no rest of a sweep: it looks up the rows of
- * all jobs.
+ * before, and no plan is applied. If other events follow meanwhile, one pass is
+ * made before the next sweep; it starts no job that should be in no row
+ * (state_ineligible()). state_why() does not depend on rows and is right at
+ * once. A restart needs no rest of a sweep: it looks up the rows of all jobs.
  */
 #ifndef AISCHEDD_STATE_PASS_SWEEP_H
 #define AISCHEDD_STATE_PASS_SWEEP_H
@@ -33,6 +34,7 @@ enum {
 struct sweep {
 	unsigned what;  /* the jobs meant; 0: there is no sweep */
 	unsigned next;  /* those of the sweep that follows; 0: none */
+	bool planned;   /* a plan was applied since the last one began */
 	struct job *at; /* the next job to look at, or NULL */
 	int64_t now;    /* when it was begun */
 	/* numbers of pending jobs with job->reserved, claims and aligned */
@@ -53,6 +55,10 @@ void sweep_init(struct sweep *sweep);
 void sweep_begin(struct state *state, unsigned what, int64_t now);
 /* Count the pending job, n times, by what it asks for. */
 void sweep_count(struct state *state, const struct job *job, uint64_t n);
+/* Call it when a plan was applied, or a pass skipped. */
+void sweep_planned(struct state *state);
+/* Whether sweep_tick() has something to do. */
+bool sweep_is_due(const struct state *state);
 /* Do the next slice. */
 void sweep_tick(struct state *state);
 /* Call it before the job is removed from the list of all jobs. */

@@ -123,7 +123,11 @@ START_TEST(a_queue_is_opened_again_before_all_know_that_it_is_closed)
 	set_open(&w, false);
 	set_open(&w, true);
 	finish(&w);
-	ck_assert_uint_eq(rows(&w), MANY);
+	world_plan(&w); /* the next sweep waits for a pass */
+	ck_assert_int_eq(state_next_tick(w.state), 0);
+	state_tick(w.state, w.now);
+	finish(&w);
+	ck_assert_uint_eq(rows(&w) + 1, MANY);
 	world_fini(&w);
 }
 END_TEST
@@ -277,6 +281,74 @@ START_TEST(running_jobs_learn_of_a_configuration_in_slices)
 }
 END_TEST
 
+/* Make a pass during which there are turns. */
+static void pass_with_events(struct world *w)
+{
+	struct arena *arena = arena_new();
+	const struct snap *snap = state_snapshot(w->state, w->now, arena);
+	const struct plan *plan = sched_plan(snap, arena);
+
+	for (int i = 0; i < 2; i++) {
+		state_queue_set_open(
+		    w->state, (uint32_t)conf_queue_find(w->conf, "other"), i,
+		    w->now);
+		state_tick(w->state, w->now);
+		ck_assert(!state_is_sweeping(w->state));
+	}
+	state_apply_plan(w->state, snap, plan, &arena, w->now);
+}
+
+/* A queue is closed or opened in each turn. */
+START_TEST(events_that_keep_coming_do_not_put_passes_off)
+{
+	struct world w;
+	int turns = 0, passes = 0;
+
+	world_with_node(&w, QUEUES "queue batch { }\nqueue other { }\n");
+	submit_many(&w, "queue=batch cpus-per-task=4");
+	submit_many(&w, "queue=other cpus-per-task=4");
+	for (; passes < 3 && turns < 1000; turns++) {
+		state_queue_set_open(w.state,
+		                     (uint32_t)conf_queue_find(w.conf, "other"),
+		                     turns % 2, w.now);
+		state_tick(w.state, w.now);
+		if (!state_wants_plan(w.state))
+			continue;
+		pass_with_events(&w);
+		passes++;
+	}
+	ck_assert_int_eq(passes, 3);
+	ck_assert_ptr_eq(w.state->records.placed, w.state->records.first);
+	world_fini(&w);
+}
+END_TEST
+
+/* A pass between two sweeps finds jobs in rows whose queue is closed. */
+START_TEST(a_pass_between_sweeps_starts_no_job_of_a_closed_queue)
+{
+	struct world w;
+
+	world_with_node(&w, QUEUES "queue batch { }\nqueue other { }\n");
+	submit_many(&w, "queue=batch cpus-per-task=4");
+	submit_many(&w, "queue=other cpus-per-task=4 hold");
+	state_queue_set_open(
+	    w.state, (uint32_t)conf_queue_find(w.conf, "other"), false, w.now);
+	ck_assert(state_is_sweeping(w.state));
+	/* the sweep is behind the first jobs */
+	set_open(&w, false);
+	finish(&w);
+	ck_assert(state_wants_plan(w.state));
+	ck_assert_uint_gt(rows(&w), 0);
+	world_plan(&w);
+	ck_assert_ptr_null(w.state->records.placed);
+	state_tick(w.state, w.now);
+	ck_assert(state_is_sweeping(w.state));
+	finish(&w);
+	ck_assert_uint_eq(rows(&w), 0);
+	world_fini(&w);
+}
+END_TEST
+
 /* The number of the queue becomes 0 while rows with the number 2 are left. */
 START_TEST(queues_are_renumbered_before_the_sweep)
 {
@@ -406,6 +478,9 @@ SUITE(sweep)
 	tcase_add_test(tc, a_configuration_is_replaced_in_slices);
 	tcase_add_test(tc, an_unchanged_configuration_needs_no_sweep);
 	tcase_add_test(tc, running_jobs_learn_of_a_configuration_in_slices);
+	tcase_add_test(tc, events_that_keep_coming_do_not_put_passes_off);
+	tcase_add_test(tc,
+	               a_pass_between_sweeps_starts_no_job_of_a_closed_queue);
 	tcase_add_test(tc, queues_are_renumbered_before_the_sweep);
 	tcase_add_loop_test(tc, an_event_concerns_few_jobs, 0,
 	                    ARRAY_SIZE(kinds));
