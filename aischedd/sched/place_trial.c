@@ -587,8 +587,11 @@ static bool fill_somehow(struct place_trial *t)
 
 bool place_trial_fill(struct place_trial *t)
 {
-	t->sparing =
-	    !t->p->snap->req.gpus[t->req] && node_order_of(t) != ORDER_BEST_FIT;
+	const struct snap_reqs *r = &t->p->snap->req;
+
+	/* Beside an exclusive job, no other one could use what it spares. */
+	t->sparing = !r->gpus[t->req] && !r->exclusive[t->req] &&
+	             node_order_of(t) != ORDER_BEST_FIT;
 	if (fill_somehow(t))
 		return true;
 	if (!t->sparing || !is_picky(t))
