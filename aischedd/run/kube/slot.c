@@ -7,6 +7,7 @@
 #include "aischedd/run/kube/attempt.h"
 #include "aischedd/run/kube/device/devices.h"
 #include "libcommon/mem.h"
+#include "libcommon/mig.h"
 
 void kube_slot_free_all(struct kube_slots *slots)
 {
@@ -117,7 +118,11 @@ static void set_gpus(struct kube_slot *slot, const struct run_job *job,
 	const struct snap_task *task = job->task ? &job->task[k] : NULL;
 
 	slot->gpus = task ? task->gpus : 0;
-	slot->milli = slot->gpus && task->gpu_milli ? task->gpu_milli : 1000;
+	/* A partition is counted by the device plugin like a whole GPU. */
+	slot->milli =
+	    slot->gpus && task->gpu_milli && !mig_find(job->spec->gpu_type)
+		? task->gpu_milli
+		: 1000;
 	slot->mem_mib = slot->milli < 1000 ? job->req->gpu_mem_mib : 0;
 }
 
