@@ -117,6 +117,11 @@ static int check_pool(const struct conf *old, const struct conf *conf, size_t i,
 	return same_list("namespaces", &was->spaces, &is->spaces, err);
 }
 
+static const char *resource_of(const struct conf_device *device)
+{
+	return device->resource ? device->resource : "";
+}
+
 /* The kinds of devices have numbers, in the order of their sections. */
 static int check_devices(const struct conf *old, const struct conf *conf,
                          struct err *err)
@@ -125,7 +130,9 @@ static int check_devices(const struct conf *old, const struct conf *conf,
 		return same("device sections", "", "changed", err);
 	for (size_t i = 0; i < old->ndevices; i++)
 		if (same("device sections", old->device_names[i],
-		         conf->device_names[i], err) < 0)
+		         conf->device_names[i], err) < 0 ||
+		    same("device sections", resource_of(&old->devices[i]),
+		         resource_of(&conf->devices[i]), err) < 0)
 			return -1;
 	return 0;
 }

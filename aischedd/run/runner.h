@@ -72,6 +72,8 @@ struct node_info {
 	 * our jobs. */
 	int64_t used_cpu_milli, used_mem_mib, used_tmp_mib, used_gpu_milli;
 	uint32_t used_slots;
+	/* devices other than GPUs: all; in use, but not by our jobs */
+	struct device_counts devs, used_devs;
 };
 
 /* By how many nodes or pods a volume claim may be mounted at a time. */

@@ -227,6 +227,9 @@ static int build_pools(struct conf_build *b)
 		cfg_t *section = build_section(b, "pool", i);
 
 		build_defaults(b, "pool", &pool[i]);
+		pool[i].kinds = b->conf->devices;
+		pool[i].kind_names = b->conf->device_names;
+		pool[i].nkinds = b->conf->ndevices;
 		pool[i].name = build_name(b, "pool", section);
 		if (!pool[i].name ||
 		    build_keys(b, "pool", section, &pool[i]) < 0 ||
@@ -321,8 +324,8 @@ static struct conf *load(const char *file, const char *text,
 	conf->arena = arena;
 	b.top = conf_read(file, text, arena, err);
 	built = b.top && build_top(&b) == 0 && build_classes(&b) == 0 &&
-	        build_pools(&b) == 0 && build_licenses(&b) == 0 &&
-	        build_devices(&b) == 0 && build_scales(&b) == 0 &&
+	        build_devices(&b) == 0 && build_pools(&b) == 0 &&
+	        build_licenses(&b) == 0 && build_scales(&b) == 0 &&
 	        build_nodes(&b) == 0 && build_queues(&b) == 0;
 	if (b.top)
 		cfg_free(b.top);

@@ -98,6 +98,14 @@ enum conf_sharing {
 	SHARING_CAPACITY /* each by a ResourceClaim for part of its capacity */
 };
 
+/* A kind of devices other than GPUs. */
+struct conf_device {
+	const char *name;
+	/* the resource by which device plugins count it, "rdma/hca"; NULL: only
+	 * node sections say how many a node has */
+	const char *resource;
+};
+
 struct conf_pool {
 	const char *name;
 	enum runner_kind runner;
@@ -130,7 +138,11 @@ struct conf_pool {
 	bool run_as_root;
 	bool isolate_network;   /* pods of other jobs cannot connect to a job */
 	bool constrain_devices; /* for runner = local only */
-	bool leaving;           /* see conf_keep_pool(); not a key */
+	/* the kinds of devices of the configuration, those of all pools */
+	const struct conf_device *kinds;
+	const char *const *kind_names;
+	size_t nkinds;
+	bool leaving; /* see conf_keep_pool(); not a key */
 };
 
 /* One node of a node section; titles like "n[000-127]" are expanded. */
@@ -223,11 +235,6 @@ struct conf_scale {
 	enum scale_by by;
 	const char *resume, *suspend; /* programs; NULL: not given */
 	const char *priority_class;   /* of stand-ins; NULL: not given */
-};
-
-/* A kind of devices other than GPUs. */
-struct conf_device {
-	const char *name;
 };
 
 struct conf_license {

@@ -120,6 +120,15 @@ static int check_feature(const char *s, struct err *err)
 	               s);
 }
 
+/* A resource of a device plugin: Kubernetes demands a domain. */
+static int check_resource(const char *s, struct err *err)
+{
+	if (strchr(s, '/'))
+		return check_feature(s, err);
+	return err_set(err, EINVAL,
+	               "bad resource '%s': give its domain, as in rdma/hca", s);
+}
+
 static int check_level_label(const char *s, struct err *err)
 {
 	const char *is = strchr(s, '=');
@@ -514,10 +523,11 @@ static const struct conf_key topology_keys[] = {
 };
 #undef AT
 
-/* A device section has no keys. */
-static const struct conf_key_table device_table = {
-	NULL, 0, sizeof(struct conf_device)
+#define AT(member) offsetof(struct conf_device, member)
+static const struct conf_key device_keys[] = {
+	KEY("resource", TEXT, resource, .check = check_resource),
 };
+#undef AT
 
 #define AT(member) offsetof(struct conf, member)
 static const struct conf_key top_keys[] = {
@@ -582,7 +592,8 @@ static const struct conf_key top_keys[] = {
 	KEY("class", TITLED, classes,
 	    .table = TABLE(class_keys, struct conf_class)),
 	KEY("pool", TITLED, pools, .table = TABLE(pool_keys, struct conf_pool)),
-	KEY("device", TITLED, devices, .table = &device_table),
+	KEY("device", TITLED, devices,
+	    .table = TABLE(device_keys, struct conf_device)),
 	KEY("node", TITLED, nodes, .table = TABLE(node_keys, struct conf_node)),
 	KEY("scale", TITLED, scales,
 	    .table = TABLE(scale_keys, struct conf_scale)),

@@ -125,6 +125,15 @@ static void put_parts(struct node_info *info, const struct kube_node *node,
 	info->used_parts = node->used.parts;
 }
 
+static struct device_counts devs_of(const int64_t n[DEVICE_KINDS])
+{
+	struct device_counts ret;
+
+	for (int i = 0; i < DEVICE_KINDS; i++)
+		ret.n[i] = (int16_t)count_of(n[i], DEVICE_MAX);
+	return ret;
+}
+
 static void tell(struct kube_nodes *nodes, struct kube_node *node)
 {
 	uint64_t parts[MAX_GPUS] = { 0 };
@@ -154,6 +163,8 @@ static void tell(struct kube_nodes *nodes, struct kube_node *node)
 		.used_tmp_mib = used.tmp_mib,
 		.used_gpu_milli = 1000 * (int64_t)count_of(used.gpus, MAX_GPUS),
 		.used_slots = count_of(used.pods, UINT32_MAX),
+		.devs = devs_of(node->said.have.devs),
+		.used_devs = devs_of(used.devs),
 	};
 	const char **features = words_of(node->said.features, &info.features);
 	const char **taints = words_of(node->said.taints, &info.taints);
@@ -211,6 +222,8 @@ void kube_nodes_use(struct kube_nodes *nodes, const char *name,
 	node->used.pods += sign * use->pods;
 	for (int i = 0; i < MIG_PROFILES_MOST; i++)
 		node->used.parts[i] += (uint16_t)(sign * use->parts[i]);
+	for (int i = 0; i < DEVICE_KINDS; i++)
+		node->used.devs[i] += sign * use->devs[i];
 	if (node->there)
 		touch(nodes, node);
 }

@@ -208,7 +208,7 @@ static void on_pod(struct kube *kube, json_t *obj, bool deleted)
 	struct err err;
 	uint64_t key;
 
-	if (kube_pod_read(obj, kube->pool->gpu_resource, &pod, &err) < 0)
+	if (kube_pod_read(obj, kube->pool, &pod, &err) < 0)
 		return;
 	space = kube_space_find(kube, pod.namespace);
 	if (space && kube_object_is_ours(obj, &kube->home, &owner)) {

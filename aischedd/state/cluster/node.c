@@ -442,8 +442,7 @@ void node_apply_conf(struct state *state, struct node *node)
 	node->mem_mib = node->mem_found;
 	node->tmp_mib = node->tmp_found;
 	node->ncpus = node->ncpus_found;
-	node->devs =
-	    node->conf ? node->conf->devs : (struct device_counts){ { 0 } };
+	node->devs = node->devs_found;
 	if (node->cpu_reserved)
 		memset(node->cpu_reserved, 0, node->ncpus * sizeof(bool));
 	if (!node->conf) {
@@ -466,6 +465,8 @@ void node_apply_conf(struct state *state, struct node *node)
 		node->mem_mib = node->conf->memory;
 	if (node->conf->tmp != CONF_NONE)
 		node->tmp_mib = node->conf->tmp;
+	if (node->conf->devices.n)
+		node->devs = node->conf->devs;
 	node->mem_mib -= node->conf->reserve_memory;
 	if (node->conf->reserve_cpus > 0)
 		reserve_cpus(node, node->conf->reserve_cpus);
@@ -523,6 +524,8 @@ void state_node_seen(struct state *state, uint32_t pool,
 	node->mem_others = info->used_mem_mib;
 	node->tmp_others = info->used_tmp_mib;
 	node->gpu_others = info->used_gpu_milli;
+	node->devs_found = info->devs;
+	node->devs_others = info->used_devs;
 	node->gpus_named = info->gpus_named;
 	node->gpu_numas_known = info->gpu_numas_known;
 	node->gpus_shared = info->gpus_shared;

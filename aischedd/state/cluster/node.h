@@ -54,7 +54,9 @@ struct node {
 	int64_t cpu_found, mem_found, tmp_found; /* found by its runner */
 	/* what jobs may use: as configured or found, minus the reserve */
 	int64_t cpu_milli, mem_mib, tmp_mib;
-	struct device_counts devs; /* other than GPUs, as configured */
+	/* devices other than GPUs: found by its runner; all of them; in use by
+	 * others than jobs */
+	struct device_counts devs_found, devs, devs_others;
 	uint8_t *cpu_numa, *gpu_numa, *gpu_link;
 	uint16_t *cpu_core;
 	/* cpu_reserved[i]: CPU i is reserved for the system */
@@ -110,6 +112,16 @@ struct node {
 	uint32_t fails;
 	int64_t retry_at;
 };
+
+/* Returns how many devices of each kind no other uses than jobs. */
+static inline struct device_counts node_devs_free(const struct node *node)
+{
+	struct device_counts left = node->devs;
+
+	for (int i = 0; i < DEVICE_KINDS; i++)
+		left.n[i] -= node->devs_others.n[i];
+	return left;
+}
 
 struct node_frame;
 

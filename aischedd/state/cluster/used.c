@@ -76,7 +76,7 @@ void state_nodes_left(const struct state *state, struct node_left *ret)
 			          [RES_GPU] = 1000 * (int64_t)node->ngpus -
 			                      node->gpu_others },
 			.tmp_free = node->tmp_mib - node->tmp_others,
-			.dev_free = node->devs,
+			.dev_free = node_devs_free(node),
 		};
 	}
 	/* Evicted tasks hold resources until they have ended. */

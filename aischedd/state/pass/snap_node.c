@@ -323,7 +323,8 @@ static void put_node(struct build *b, struct columns *c, size_t i)
 	c->tmp_free[i] = node->tmp_mib - node->tmp_others;
 	c->slots[i] = node->slots ? node->slots : SLOTS_ANY;
 	c->slots_free[i] = c->slots[i] - node->slots_others;
-	c->dev_total[i] = c->dev_free[i] = node->devs;
+	c->dev_total[i] = node->devs;
+	c->dev_free[i] = node_devs_free(node);
 	c->weight[i] = node_weight(node);
 	c->gpu_first[i] = c->ngpus;
 	c->cpu_first[i] = c->ncpus;

@@ -385,6 +385,9 @@ static const struct {
 	  "t:3: node 'n': devices: there is no device 'nic'" },
 	{ "devices without number", "node n { devices = \"rdma:x\" }",
 	  "t:1: node 'n': devices: bad devices 'rdma:x': use NAME[:N]" },
+	{ "a resource without domain", "device rdma { resource = \"hca\" }",
+	  "t:1: device 'rdma': resource: bad resource 'hca': give its domain, "
+	  "as in rdma/hca" },
 	{ "too many kinds of devices",
 	  "device a { } device b { } device c { } device d { } device e { }\n"
 	  "device f { } device g { } device h { }\ndevice i { }",

@@ -82,13 +82,15 @@ static char *more_text(const struct kube_adopt_pod *p,
 	    most->cpu_milli, most->mem_mib, most->tmp_mib);
 }
 
-static bool has_more_parts(const struct kube_amount *use,
-                           const struct kube_amount *most)
+static bool has_more_devices(const struct kube_amount *use,
+                             const struct kube_amount *most)
 {
-	bool more = false;
+	bool more = use->gpus > most->gpus;
 
 	for (int i = 0; i < MIG_PROFILES_MOST; i++)
 		more |= use->parts[i] > most->parts[i];
+	for (int i = 0; i < DEVICE_KINDS; i++)
+		more |= use->devs[i] > most->devs[i];
 	return more;
 }
 
@@ -114,8 +116,7 @@ static void bind_one(struct kube_adoptee *j, struct kube_adopt_slot *slot)
 	             most->cpu_milli ||
 	         p->pod.use.mem_mib > most->mem_mib ||
 	         p->pod.use.tmp_mib > most->tmp_mib ||
-	         p->pod.use.gpus > most->gpus ||
-	         has_more_parts(&p->pod.use, most))
+	         has_more_devices(&p->pod.use, most))
 		text = more_text(p, most);
 	if (text) {
 		slot->failed = true;
@@ -318,6 +319,7 @@ static void order(struct kube_adoptee *j, const struct run_job *job)
 		run->most.gpus = 0;
 		run->most.parts[profile] = 1;
 	}
+	kube_devs_asked(j->kube->pool, job->spec->device, run->most.devs);
 }
 
 /* Before an attempt begins, exclude the pods of the attempt before it: free

@@ -206,12 +206,19 @@ static int refuse_claims(const struct wish *w, const char *what,
 	               w->pool->gpu_resource);
 }
 
-/* Whether the pool counts a resource: CPUs, memory, ephemeral storage, its GPUs
- * and partitions of a known profile. */
+/* Whether the pool counts a resource: CPUs, memory, ephemeral storage, its
+ * GPUs, partitions of a known profile, and devices that the configuration
+ * names. */
 static bool is_counted(const struct wish *w, const char *resource)
 {
 	uint8_t profile;
 
+	for (size_t i = 0; i < w->pool->nkinds; i++) {
+		const char *of = w->pool->kinds[i].resource;
+
+		if (of && !strcmp(of, resource))
+			return true;
+	}
 	return !strcmp(resource, "cpu") || !strcmp(resource, "memory") ||
 	       !strcmp(resource, "ephemeral-storage") ||
 	       !strcmp(resource, w->pool->gpu_resource) ||
@@ -387,12 +394,27 @@ static int take_partition(struct wish *w, const struct kube_amount *use,
 	return 0;
 }
 
-/* Take the requested CPUs, memory and GPUs as options. For those not requested,
- * the queue's defaults apply. */
+/* Take the requested devices as the option `device`. */
+static void take_devices(struct wish *w, const struct kube_amount *use)
+{
+	struct device_counts devs = { { 0 } };
+	struct buf text = { 0 };
+
+	for (int i = 0; i < DEVICE_KINDS; i++)
+		devs.n[i] = (int16_t)(use->devs[i] < DEVICE_MAX ? use->devs[i]
+		                                                : DEVICE_MAX);
+	devices_put(w->pool->kind_names, w->pool->nkinds, &devs, "", &text);
+	if (text.len)
+		w->submit.spec.device = arena_strdup(w->arena, text.data);
+	buf_free(&text);
+}
+
+/* Take the requested CPUs, memory and devices as options. For those not
+ * requested, the queue's defaults apply. */
 static int take_amounts(struct wish *w, struct err *err)
 {
 	struct spec *spec = &w->submit.spec;
-	struct kube_amount use = kube_pod_use(w->pod, w->pool->gpu_resource);
+	struct kube_amount use = kube_pod_use(w->pod, w->pool);
 
 	if (use.gpus && w->pool->devices == DEVICES_DRA)
 		return err_set(err, EINVAL,
@@ -406,6 +428,7 @@ static int take_amounts(struct wish *w, struct err *err)
 	if (use.gpus)
 		spec->gpus =
 		    use.gpus < INT64_MAX / 1000 ? use.gpus * 1000 : INT64_MAX;
+	take_devices(w, &use);
 	return take_partition(w, &use, err);
 }
 
@@ -415,7 +438,7 @@ static int take_amounts(struct wish *w, struct err *err)
 static void take_tmp(struct wish *w)
 {
 	struct spec *spec = &w->submit.spec;
-	struct kube_amount use = kube_pod_use(w->pod, w->pool->gpu_resource);
+	struct kube_amount use = kube_pod_use(w->pod, w->pool);
 
 	if (use.tmp_mib)
 		spec->tmp = spec_tmp_of_node(spec, use.tmp_mib);

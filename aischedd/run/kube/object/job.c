@@ -56,6 +56,24 @@ static void add_gpus(const struct kube_home *home, const struct run_job *job,
 	free(name);
 }
 
+/* Request the other devices that device plugins count. */
+static void add_devices(const struct kube_home *home, const struct run_job *job,
+                        json_t *resources)
+{
+	const struct conf_pool *pool = home->pool;
+	int64_t n[DEVICE_KINDS];
+
+	kube_devs_asked(pool, job->spec->device, n);
+	for (size_t i = 0; i < pool->nkinds; i++) {
+		if (!n[i] || !pool->kinds[i].resource)
+			continue;
+		kube_object_number(json_object_get(resources, "requests"),
+		                   pool->kinds[i].resource, (uint64_t)n[i]);
+		kube_object_number(json_object_get(resources, "limits"),
+		                   pool->kinds[i].resource, (uint64_t)n[i]);
+	}
+}
+
 static json_t *resources_of(const struct kube_home *home,
                             const struct run_job *job)
 {
@@ -79,6 +97,7 @@ static json_t *resources_of(const struct kube_home *home,
 	json_object_set_new(list, "cpu", json_string(text));
 	resources = json_pack("{s:o, s:o}", "requests", list, "limits", limits);
 	add_gpus(home, job, resources);
+	add_devices(home, job, resources);
 	return resources;
 }
 

@@ -250,7 +250,7 @@ void kube_node_read(const json_t *obj, const struct conf_pool *pool,
 
 	kube_node_read_health(obj, pool, ret);
 	ret->have = kube_amount_read(json_object_get(status, "allocatable"),
-	                             pool->gpu_resource, false);
+	                             pool, false);
 	unknown =
 	    kube_partition_unknown(json_object_get(status, "allocatable"));
 	ret->part_unknown = unknown ? xstrdup(unknown) : NULL;

@@ -39,7 +39,38 @@ int64_t kube_cpus_less(const struct conf_pool *pool, int64_t milli)
 	return scale(milli, 1000, overcommit_of(pool), false);
 }
 
-struct kube_amount kube_amount_read(const json_t *map, const char *gpu, bool up)
+/* Read the numbers of devices that the configuration names, by kind. */
+static void read_devs(const json_t *map, const struct conf_pool *pool,
+                      int64_t ret[DEVICE_KINDS])
+{
+	struct err err;
+
+	for (size_t i = 0; i < pool->nkinds; i++) {
+		const char *resource = pool->kinds[i].resource;
+
+		if (resource && json_object_get(map, resource))
+			(void)kube_whole_of(json_object_get(map, resource),
+			                    &ret[i], &err);
+		if (ret[i] < 0)
+			ret[i] = 0;
+	}
+}
+
+void kube_devs_asked(const struct conf_pool *pool, const char *device,
+                     int64_t ret[DEVICE_KINDS])
+{
+	struct device_counts devs = { { 0 } };
+	struct err err;
+
+	if (device)
+		(void)devices_parse(pool->kind_names, pool->nkinds, device,
+		                    &devs, &err);
+	for (int i = 0; i < DEVICE_KINDS; i++)
+		ret[i] = devs.n[i];
+}
+
+struct kube_amount kube_amount_read(const json_t *map,
+                                    const struct conf_pool *pool, bool up)
 {
 	struct kube_amount a = { 0 };
 	struct err err;
@@ -54,11 +85,13 @@ struct kube_amount kube_amount_read(const json_t *map, const char *gpu, bool up)
 	if (json_object_get(map, "ephemeral-storage"))
 		(void)kube_whole_of(json_object_get(map, "ephemeral-storage"),
 		                    &disk, &err);
-	if (json_object_get(map, gpu))
-		(void)kube_whole_of(json_object_get(map, gpu), &a.gpus, &err);
+	if (json_object_get(map, pool->gpu_resource))
+		(void)kube_whole_of(json_object_get(map, pool->gpu_resource),
+		                    &a.gpus, &err);
 	if (json_object_get(map, "pods"))
 		(void)kube_whole_of(json_object_get(map, "pods"), &a.pods,
 		                    &err);
+	read_devs(map, pool, a.devs);
 	kube_partition_read(map, a.parts);
 	a.mem_mib = up ? kube_mib_up(bytes) : kube_mib_down(bytes);
 	a.tmp_mib = up ? kube_mib_up(disk) : kube_mib_down(disk);
@@ -81,17 +114,21 @@ static int64_t larger(int64_t a, int64_t b)
 static struct kube_amount both(struct kube_amount a, struct kube_amount b,
                                int64_t (*fn)(int64_t a, int64_t b))
 {
-	struct kube_amount ret = {
-		fn(a.cpu_milli, b.cpu_milli), fn(a.mem_mib, b.mem_mib),
-		fn(a.gpus, b.gpus),           fn(a.pods, b.pods),
-		fn(a.tmp_mib, b.tmp_mib),     { 0 }
-	};
+	struct kube_amount ret = { fn(a.cpu_milli, b.cpu_milli),
+		                   fn(a.mem_mib, b.mem_mib),
+		                   fn(a.gpus, b.gpus),
+		                   fn(a.pods, b.pods),
+		                   fn(a.tmp_mib, b.tmp_mib),
+		                   { 0 },
+		                   { 0 } };
 
 	for (int i = 0; i < MIG_PROFILES_MOST; i++) {
 		int64_t n = fn(a.parts[i], b.parts[i]);
 
 		ret.parts[i] = n < UINT16_MAX ? (uint16_t)n : UINT16_MAX;
 	}
+	for (int i = 0; i < DEVICE_KINDS; i++)
+		ret.devs[i] = fn(a.devs[i], b.devs[i]);
 	return ret;
 }
 
@@ -108,13 +145,14 @@ static struct kube_amount most(struct kube_amount a, struct kube_amount b)
 /* Returns what the container requests. A limit without a request counts as a
  * request, too: the API server fills in such requests in pods, but not in the
  * pod templates of Jobs. */
-static struct kube_amount asked(const json_t *container, const char *gpu)
+static struct kube_amount asked(const json_t *container,
+                                const struct conf_pool *pool)
 {
 	const json_t *resources = json_object_get(container, "resources");
 	const json_t *requests = json_object_get(resources, "requests");
-	struct kube_amount a = kube_amount_read(requests, gpu, true);
+	struct kube_amount a = kube_amount_read(requests, pool, true);
 	struct kube_amount limit =
-	    kube_amount_read(json_object_get(resources, "limits"), gpu, true);
+	    kube_amount_read(json_object_get(resources, "limits"), pool, true);
 
 	if (!json_object_get(requests, "cpu"))
 		a.cpu_milli = limit.cpu_milli;
@@ -122,18 +160,21 @@ static struct kube_amount asked(const json_t *container, const char *gpu)
 		a.mem_mib = limit.mem_mib;
 	if (!json_object_get(requests, "ephemeral-storage"))
 		a.tmp_mib = limit.tmp_mib;
-	if (!json_object_get(requests, gpu))
+	if (!json_object_get(requests, pool->gpu_resource))
 		a.gpus = limit.gpus;
 	/* Requests for extended resources equal their limits. */
 	for (int i = 0; i < MIG_PROFILES_MOST; i++)
 		a.parts[i] = a.parts[i] ? a.parts[i] : limit.parts[i];
+	for (int i = 0; i < DEVICE_KINDS; i++)
+		a.devs[i] = a.devs[i] ? a.devs[i] : limit.devs[i];
 	return a;
 }
 
 /* Returns the most that a pod uses at any time: either while its init
  * containers run, one after the other, or afterwards. Sidecars are init
  * containers that keep running. */
-struct kube_amount kube_pod_use(const json_t *spec, const char *gpu)
+struct kube_amount kube_pod_use(const json_t *spec,
+                                const struct conf_pool *pool)
 {
 	struct kube_amount run = { 0 }, stay = { 0 }, init = { 0 }, whole;
 	const json_t *resources = json_object_get(spec, "resources");
@@ -141,10 +182,10 @@ struct kube_amount kube_pod_use(const json_t *spec, const char *gpu)
 	size_t i;
 
 	json_array_foreach(json_object_get(spec, "containers"), i, c)
-		run = sum(run, asked(c, gpu));
+		run = sum(run, asked(c, pool));
 	json_array_foreach(json_object_get(spec, "initContainers"), i, c) {
 		const char *restart = kube_text_at(c, "restartPolicy");
-		struct kube_amount with = sum(stay, asked(c, gpu));
+		struct kube_amount with = sum(stay, asked(c, pool));
 
 		if (restart && !strcmp(restart, "Always"))
 			stay = with;
@@ -155,14 +196,14 @@ struct kube_amount kube_pod_use(const json_t *spec, const char *gpu)
 	 * A limit of the pod without a request replaces it only if no container
 	 * requests anything. */
 	requests = json_object_get(resources, "requests");
-	whole = asked(spec, gpu);
+	whole = asked(spec, pool);
 	if (json_object_get(requests, "cpu") || !run.cpu_milli)
 		run.cpu_milli = whole.cpu_milli;
 	if (json_object_get(requests, "memory") || !run.mem_mib)
 		run.mem_mib = whole.mem_mib;
 	if (json_object_get(requests, "ephemeral-storage") || !run.tmp_mib)
 		run.tmp_mib = whole.tmp_mib;
-	run = sum(run, kube_amount_read(json_object_get(spec, "overhead"), gpu,
+	run = sum(run, kube_amount_read(json_object_get(spec, "overhead"), pool,
 	                                true));
 	run.pods = 1;
 	return run;
@@ -375,8 +416,8 @@ static int32_t read_fails(const json_t *meta)
 	return n > 0 ? n : 0;
 }
 
-int kube_pod_read(json_t *obj, const char *gpu, struct kube_pod *ret,
-                  struct err *err)
+int kube_pod_read(json_t *obj, const struct conf_pool *pool,
+                  struct kube_pod *ret, struct err *err)
 {
 	const json_t *meta = json_object_get(obj, "metadata");
 	const json_t *status = json_object_get(obj, "status");
@@ -410,7 +451,7 @@ int kube_pod_read(json_t *obj, const char *gpu, struct kube_pod *ret,
 		.waits_why = xstrdup(""),
 		.unable = xstrdup(""),
 		.steps = xstrdup(""),
-		.use = kube_pod_use(spec, gpu),
+		.use = kube_pod_use(spec, pool),
 	};
 	read_container(ret, json_array_get(list, 0));
 	ret->out_of_disk = stored_too_much(ret);

@@ -19,6 +19,7 @@ struct kube_amount {
 	int64_t cpu_milli, mem_mib, gpus, pods;
 	int64_t tmp_mib;                   /* ephemeral storage */
 	uint16_t parts[MIG_PROFILES_MOST]; /* partitions of GPUs, by profile */
+	int64_t devs[DEVICE_KINDS];        /* other devices, by kind */
 };
 
 enum kube_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED };
@@ -57,13 +58,13 @@ struct kube_pod {
 };
 
 /*
- * Read a pod. gpu: the name of the resource that counts GPUs. The pod's use is
- * counted as kube-scheduler does, init containers included. A field with a type
- * other than in the API counts as absent. Fails with EINVAL, and does not set
- * *ret, if the pod has no name or uid.
+ * Read a pod. The pool says which resources count GPUs and other devices. The
+ * pod's use is counted as kube-scheduler does, init containers included. A
+ * field with a type other than in the API counts as absent. Fails with EINVAL,
+ * and does not set *ret, if the pod has no name or uid.
  */
-int kube_pod_read(json_t *obj, const char *gpu, struct kube_pod *ret,
-                  struct err *err);
+int kube_pod_read(json_t *obj, const struct conf_pool *pool,
+                  struct kube_pod *ret, struct err *err);
 void kube_pod_fini(struct kube_pod *pod);
 
 /* Whether the pod has ended. It does not run again. */
@@ -92,9 +93,9 @@ static inline bool kube_pod_is_bad(const struct kube_pod *pod)
 /* Returns the names of the volume claims of a pod of this spec, or NULL. */
 json_t *kube_pod_claims(const json_t *spec);
 
-/* Returns the most that a pod of this spec uses at any time. gpu: the name of
- * the resource that counts GPUs. */
-struct kube_amount kube_pod_use(const json_t *spec, const char *gpu);
+/* Returns the most that a pod of this spec uses at any time. */
+struct kube_amount kube_pod_use(const json_t *spec,
+                                const struct conf_pool *pool);
 
 /* Convert thousandths of CPUs in a pool with cpu_overcommit. kube_cpus_more()
  * converts CPUs of Kubernetes to CPUs of jobs: it multiplies by cpu_overcommit,
@@ -105,7 +106,11 @@ int64_t kube_cpus_less(const struct conf_pool *pool, int64_t milli);
 
 /* Read a map of resources, such as "allocatable". up: round up, as for
  * requests; else round down. */
-struct kube_amount kube_amount_read(const json_t *map, const char *gpu,
-                                    bool up);
+struct kube_amount kube_amount_read(const json_t *map,
+                                    const struct conf_pool *pool, bool up);
+
+/* Set ret to the devices for which a job asks (spec.device, or NULL). */
+void kube_devs_asked(const struct conf_pool *pool, const char *device,
+                     int64_t ret[DEVICE_KINDS]);
 
 #endif

@@ -171,11 +171,12 @@ json_t *kube_standin_job(const struct kube_home *home,
 	return obj;
 }
 
-struct kube_amount kube_standin_size(const json_t *job, const char *gpu)
+struct kube_amount kube_standin_size(const json_t *job,
+                                     const struct conf_pool *pool)
 {
 	struct kube_reader r = { .obj = job };
 
-	return kube_pod_use(kube_map(&r, "spec.template.spec"), gpu);
+	return kube_pod_use(kube_map(&r, "spec.template.spec"), pool);
 }
 
 /* --- what the watch shows --- */

@@ -26,7 +26,8 @@ json_t *kube_standin_job(const struct kube_home *home,
                          const struct run_standin *what);
 
 /* Returns what each pod of this Job requests. */
-struct kube_amount kube_standin_size(const json_t *job, const char *gpu);
+struct kube_amount kube_standin_size(const json_t *job,
+                                     const struct conf_pool *pool);
 
 /* Returns the template of a Job of stand-ins, or of a pod of such a Job, if it
  * is of this store and pool; "" if it is of another; NULL if the object is no

@@ -303,7 +303,7 @@ void kube_standin_want(struct runner *r, size_t n,
 		j = intern(kube, list[i].conf->name);
 		j->want = kube_standin_job(&kube->home, &list[i]);
 		j->nodes = list[i].n;
-		j->size = kube_standin_size(j->want, kube->pool->gpu_resource);
+		j->size = kube_standin_size(j->want, kube->pool);
 	}
 	kube->standins.told = true;
 	kube->standins.trouble.code = 0; /* calls that fail say so again */

@@ -667,7 +667,7 @@ static struct kube_pod read_pod(const char *text)
 	struct kube_pod pod;
 	struct err err;
 
-	ck_assert_int_eq(kube_pod_read(obj, GPU, &pod, &err), 0);
+	ck_assert_int_eq(kube_pod_read(obj, &pool, &pod, &err), 0);
 	json_decref(obj);
 	return pod;
 }
@@ -888,7 +888,7 @@ START_TEST(stand_ins_have_the_shape_of_nodes)
 		                    .cpu_milli = 1500,
 		                    .mem_mib = 1024 };
 	json_t *obj = kube_standin_job(&home, &what), *other;
-	struct kube_amount size = kube_standin_size(obj, GPU);
+	struct kube_amount size = kube_standin_size(obj, &pool);
 	struct kube_home others = home;
 	struct kube_owner owner;
 
