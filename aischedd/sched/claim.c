@@ -149,19 +149,21 @@ static void count_mover(struct pass *p, const struct claim_holder *h, int sign)
 	work_delay(p->place->work, d.queue, d.user, d.amount, true, -sign);
 }
 
-/* Whether a run that grows may have tasks on the node: if it demands a number
- * of nodes, it must have the node, or fewer nodes. */
+/* Whether a run that grows may have one more task on the node: it may have
+ * demands for the number of its nodes, and of its tasks on each. */
 static bool may_have(struct pass *p, uint32_t run, uint32_t node)
 {
-	uint32_t nodes = p->snap->req.nodes[p->snap->run.req[run]], have;
-	bool own;
+	const struct snap_reqs *r = &p->snap->req;
+	uint32_t req = p->snap->run.req[run], have, own;
 
-	if (!nodes)
+	if (!r->nodes[req] && !r->tasks_per_node[req])
 		return true;
 	have = pass_own(p, run, true);
-	own = p->place->own[node] > 0;
+	own = p->place->own[node];
 	pass_own(p, run, false);
-	return own || have < nodes;
+	if (r->tasks_per_node[req] && own >= r->tasks_per_node[req])
+		return false;
+	return !r->nodes[req] || own || have < r->nodes[req];
 }
 
 /* Whether limits allow the holder its tasks once all evicted jobs have ended;
