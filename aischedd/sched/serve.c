@@ -281,6 +281,18 @@ static bool is_alike(const struct snap *s, uint32_t a, uint32_t b)
 	       s->pend.user[a] == s->pend.user[b];
 }
 
+/* Whether a row with the same request has failed in this pass, for reasons that
+ * hold for this row, too: nothing becomes free during a pass. A row that waits
+ * for nodes to come does not tell why this row waits, as those nodes may be for
+ * the other one only. */
+static bool has_failed(const struct pass *p, uint32_t row)
+{
+	uint32_t same = p->failed[p->snap->pend.req[row]];
+
+	return same != SNAP_NONE && is_alike(p->snap, row, same) &&
+	       (same == row || p->verdict[same].why != WHY_NodesComing);
+}
+
 /* Whether the job may fit if other jobs are moved: it waits because of where
  * they are placed, not because too little is free. */
 static bool may_fit_if_moved(const struct pass *p, uint32_t row)
@@ -323,9 +335,7 @@ static enum serve_answer serve_request(struct pass *p, uint32_t row)
 		pass_start(p, row);
 		return STARTS;
 	}
-	/* Nothing becomes free during a pass, so a request that failed once
-	 * would fail again. */
-	if (p->failed[req] == SNAP_NONE || !is_alike(s, row, p->failed[req])) {
+	if (!has_failed(p, row)) {
 		if (place_try(p->place, req, s->req.min_tasks[req], IN_OPEN,
 		              NULL)) {
 			pass_start(p, row);
