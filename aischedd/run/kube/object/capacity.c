@@ -51,17 +51,20 @@ static void read_values(const json_t *values, struct kube_capacity *c)
 void kube_capacities_read(const json_t *device, struct kube_capacities *ret)
 {
 	json_t *map = json_object_get(device, "capacity"), *one;
+	size_t room = json_object_size(map);
 	const char *name;
 
+	if (room > KUBE_CAPACITIES)
+		room = KUBE_CAPACITIES;
 	*ret = (struct kube_capacities){
-		.of = xcalloc(KUBE_CAPACITIES, sizeof(*ret->of)),
+		.of = xcalloc(room + 1, sizeof(*ret->of)),
 	};
 	json_object_foreach(map, name, one) {
 		const json_t *policy = json_object_get(one, "requestPolicy");
 		int64_t all = amount_of(json_object_get(one, "value"));
 		struct kube_capacity *c;
 
-		if (all < 1 || ret->n == KUBE_CAPACITIES)
+		if (all < 1 || ret->n == room)
 			continue;
 		c = &ret->of[ret->n++];
 		*c =
