@@ -74,7 +74,7 @@ static void begin(void)
 	spec.path = PODS;
 	spec.page = 2;
 	spec.max = 1000;
-	spec.silence_ms = 5000;
+	spec.silence_ms = 60000;
 	spec.fn = note;
 	watch = kube_watch_new(w.http, &spec);
 }
@@ -283,13 +283,13 @@ START_TEST(a_silent_watch_is_left)
 
 	spec.path = PODS;
 	spec.page = 2;
-	spec.silence_ms = 400;
+	spec.silence_ms = 2000;
 	spec.fn = note;
 	serve_list("7", "");
 	watch = kube_watch_new(w.http, &spec);
 	until("synced ");
 	server_push(w.server, EVENT("ADDED", "a", "8"));
-	until("has said nothing for 0.4 s ");
+	until("has said nothing for 2 s ");
 	server_stream(w.server, WATCH "8&");
 	server_push(w.server, EVENT("ADDED", "b", "9"));
 	until("+b ");
