@@ -783,6 +783,10 @@ static const char *const printed[] = {
 	"admins = {} operators = \"a\\\\b\" listen = {\"/a\\\"b\\${x}\"}",
 	"queue q { limit { cpus = 0 memory = 1025M } max_time = 61 }",
 	"pool a { } pool b { default_memory_per_cpu = 1T } queue q { }",
+	"class c { } pool p { } device d { resource = \"r/d\" } device e { } "
+	"node n { devices = {\"d:2\", e} } queue q { } "
+	"scale s { pool = p cpus = 1 memory = 1G max = 1 by = program "
+	"resume = \"/a\" suspend = \"/b\" }",
 };
 
 START_TEST(print_case)
