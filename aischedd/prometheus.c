@@ -44,7 +44,7 @@ enum part {
  * 9 for ended jobs by state, 3 for submissions and starts, 7 for requeues and
  * evictions, 13 for each of two histograms, 15 for amounts, and 4 others; a
  * queue also has one for each reason of its pending jobs. SERIES_OF_POOL: 12
- * for CPUs and memory, 5 for nodes, 6 others, and those for calls of the pool's
+ * for CPUs and memory, 5 for nodes, 7 others, and those for calls of the pool's
  * API server.
  */
 enum {
@@ -52,7 +52,7 @@ enum {
 	    /* series that belong to no queue or pool */
 	134 + OP_N * ASK_RESULTS,
 	SERIES_OF_QUEUE = 69,
-	SERIES_OF_POOL = 22 + CALL_VERBS * CALL_CLASSES + 1,
+	SERIES_OF_POOL = 23 + CALL_VERBS * CALL_CLASSES + 1,
 	/* for each type of GPU in a pool */
 	SERIES_OF_TYPE = POOL_PARTS,
 	/* for each combination of queue, pool and type of GPU that jobs have

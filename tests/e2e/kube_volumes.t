@@ -356,6 +356,8 @@ kube create clusterrolebinding little --clusterrole=little \
 	--serviceaccount="$ns:little" >/dev/null
 kube_account "$ns" little "$kube/little.conf"
 sed -i 's/admin.conf/little.conf/' "$conf"
+# It is the same cluster: say so, as jobs run there.
+rm "$dir/state/pools/gpu"
 start_daemon || bail "aischedd does not start"
 id=$(sub data)
 waits "claims that may not be read" "$id" \
