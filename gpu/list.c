@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu/caps.h"
 #include "libcommon/mem.h"
 
 struct found {
@@ -88,6 +89,22 @@ static void add_links(const struct found *all, json_t *list)
 
 /* --- partitions ----------------------------------------------------------- */
 
+/* Returns the minor numbers of the device files that a process opens to use the
+ * instance; null if they are not known. */
+static json_t *caps_of(const struct nvml *nvml, nvmlDevice_t gpu,
+                       nvmlDevice_t device)
+{
+	unsigned minor, gi, ci;
+	int caps[2];
+
+	if (nvml->nvmlDeviceGetMinorNumber(gpu, &minor) ||
+	    nvml->nvmlDeviceGetGpuInstanceId(device, &gi) ||
+	    nvml->nvmlDeviceGetComputeInstanceId(device, &ci) ||
+	    caps_minors(minor, gi, ci, caps) < 0)
+		return json_null();
+	return json_pack("[i i]", caps[0], caps[1]);
+}
+
 static json_t *instance(const struct nvml *nvml, nvmlDevice_t gpu,
                         nvmlDevice_t device)
 {
@@ -111,6 +128,7 @@ static json_t *instance(const struct nvml *nvml, nvmlDevice_t gpu,
 	add_number(obj, "slices", known, attr.gpuInstanceSliceCount);
 	add_number(obj, "start", placed, info.placement.start);
 	add_number(obj, "size", placed, info.placement.size);
+	json_object_set_new(obj, "caps", caps_of(nvml, gpu, device));
 	return obj;
 }
 
@@ -191,7 +209,8 @@ unsigned find_gpus(const struct nvml *nvml, struct found_gpu ret[LIMIT_GPUS])
 json_t *list_gpus(const struct nvml *nvml)
 {
 	struct found all = { .nvml = nvml };
-	json_t *list = json_array(), *driver = json_null();
+	json_t *list = json_array(), *driver = json_null(), *ret;
+	int major = caps_major();
 	char version[NVML_TEXT] = "";
 
 	all.n = find_gpus(nvml, all.gpu);
@@ -200,5 +219,7 @@ json_t *list_gpus(const struct nvml *nvml)
 	add_links(&all, list);
 	if (!nvml->nvmlSystemGetDriverVersion(version, sizeof(version) - 1))
 		driver = json_string(version);
-	return json_pack("{s:o s:o}", "driver", driver, "gpus", list);
+	ret = json_pack("{s:o s:o}", "driver", driver, "gpus", list);
+	add_number(ret, "caps_major", major < 0, (uint64_t)major);
+	return ret;
 }

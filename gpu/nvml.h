@@ -110,6 +110,8 @@ enum { NVML_LINK_TO_GPU = 0, NVML_LINK_TO_SWITCH = 2 };
 	X(nvmlDeviceGetMigDeviceHandleByIndex,                                 \
 	  (nvmlDevice_t device, unsigned index, nvmlDevice_t *ret))            \
 	X(nvmlDeviceGetGpuInstanceId, (nvmlDevice_t instance, unsigned *ret))  \
+	X(nvmlDeviceGetComputeInstanceId,                                      \
+	  (nvmlDevice_t instance, unsigned *ret))                              \
 	X(nvmlDeviceGetGpuInstanceById,                                        \
 	  (nvmlDevice_t device, unsigned id, nvmlGpuInstance_t *ret))          \
 	X(nvmlGpuInstanceGetInfo,                                              \

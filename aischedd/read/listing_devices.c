@@ -4,6 +4,7 @@
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/job.h"
 #include "aischedd/state/state.h"
+#include "libcommon/mig.h"
 #include "libcommon/runner_kind.h"
 
 /* Append the numbers of the set bits, as in " 0-3,6". */
@@ -29,6 +30,7 @@ struct had {
 	/* the share of a GPU that each task has, in thousandths; 0:
 	 * whole GPUs */
 	uint16_t part;
+	uint8_t profile; /* that of their partitions; 0: they have none */
 };
 
 static void look_at(struct had *had, const struct placement *place, uint32_t i,
@@ -39,6 +41,10 @@ static void look_at(struct had *had, const struct placement *place, uint32_t i,
 	had->gpus |= task->gpus;
 	if (task->gpus && task->gpu_milli < 1000)
 		had->part = task->gpu_milli;
+	if (task->gpus && task->units)
+		had->profile = mig_parts_at(
+		    node_gpu_parts(node, (uint32_t)__builtin_ctzll(task->gpus)),
+		    (uint32_t)__builtin_ctz(task->units));
 	for (uint32_t g = 0; g < node->ngpus && g < 64; g++) {
 		if (!(task->gpus >> g & 1))
 			continue;
@@ -58,7 +64,10 @@ static void look_at(struct had *had, const struct placement *place, uint32_t i,
 static void put_had(struct buf *out, const struct had *had, bool many)
 {
 	if (had->gpus) {
-		if (had->part)
+		if (had->profile)
+			buf_printf(out, " %s of",
+			           mig_profile[had->profile].name);
+		else if (had->part)
 			buf_printf(out, " %g of", had->part / 1e3);
 		buf_puts(out, " GPU");
 		put_bits(out, had->gpus);

@@ -10,23 +10,32 @@
 #define AISCHEDD_RUN_DENY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "libcommon/limits.h"
+#include "libcommon/mig.h"
 
-/* Character devices of one major number. */
+/* most devices of a list: two for each partition of each GPU */
+enum { DENY_MOST = 2 * LIMIT_GPUS * MIG_UNITS };
+
+/* Character devices of one major number: those listed or, with all_but, all
+ * others. */
 struct device_list {
 	uint32_t major, n;
-	int32_t minor[LIMIT_GPUS];
+	bool all_but;
+	int32_t minor[DENY_MOST];
 };
 
 /*
- * Deny these devices to the cgroup whose folder is dir, in place of those
- * denied by an earlier call. *program must be -1 in the first call, and becomes
- * the descriptor of the attached program. If this fails, with errno, the
- * devices of the earlier call stay denied.
+ * Deny the devices of these lists, at most DENY_LISTS of different major
+ * numbers, to the cgroup whose folder is dir, in place of those denied by an
+ * earlier call. *program must be -1 in the first call, and becomes the
+ * descriptor of the attached program. If this fails, with errno, the devices of
+ * the earlier call stay denied.
  */
-int deny_devices(const char *dir, const struct device_list *devices,
+enum { DENY_LISTS = 2 };
+int deny_devices(const char *dir, const struct device_list *list, size_t n,
                  int *program);
 
 /* Whether the kernel allows us to attach such programs. */

@@ -99,15 +99,106 @@ becomes "a job with two" "$id" COMPLETED
 like "has two that are linked" "$(cat "slurm-$id.out")" \
 	'^PCI_BUS_ID (0,2 GPU-0000,GPU-0002|1,3 GPU-0001,GPU-0003)$'
 
-machine "$gpu0" "$(echo "$gpu1" | sed 's/ 0 NVIDIA/ 1 NVIDIA/')" "$gpu2" \
-	'instance 1 MIG-0001 7 0 1 9984 NVIDIA H100 80GB HBM3 MIG 1g.10gb'
-is "a GPU that is in parts is no whole one" "$(aiq --nodes -h -o gpus)" 2
-like "the admin is told" "$(aictl status)" \
-	'GPUs: GPU 1 is in MIG mode and is not given out\.'
-id=$(submit -c 0.1 --mem 10M --gpus-per-task 2 --wrap "$seen")
-becomes "a job that takes the others" "$id" COMPLETED
-is "does not name it" "$(cat "slurm-$id.out")" \
-	"PCI_BUS_ID 0,2 GPU-0000,GPU-0002"
+# --- MIG instances ----------------------------------------------------------------
+
+# FILE N: whether the file has this many lines
+has_lines()
+{
+	[ "$(wc -l <"$1")" = "$2" ]
+}
+
+# LINE: the GPU of this line in MIG mode
+in_parts()
+{
+	echo "$1" | sed 's/ 0 NVIDIA/ 1 NVIDIA/'
+}
+half='4 40448 NVIDIA H100 80GB HBM3 MIG 3g.40gb'
+# GPU 2 has an instance of a profile that we do not know.
+machine "$gpu0" "$(in_parts "$gpu1")" "$(in_parts "$gpu2")" "$gpu3" \
+	"instance 1 MIG-0001 1 0 $half" "instance 1 MIG-0002 2 4 $half" \
+	'instance 2 MIG-0003 3 0 2 19968 NVIDIA H100 80GB HBM3 MIG 1c.2g.20gb'
+is "a GPU that is in parts is there" "$(aiq --nodes -h -o gpus | tr -d ' ')" 3
+like "the admin is told of an instance that jobs cannot have" "$(aictl status)" \
+	'GPUs: GPU 2 has an instance \(1c\.2g\.20gb\) of unknown profile or place'
+like "and of a GPU without any" "$(aictl status)" \
+	'GPU 2 is in MIG mode and has no instance for jobs: it is not given out\.'
+
+# GATE: submits a job with an instance that runs until the gate opens; sets $id
+hold_part()
+{
+	gate "$1"
+	id=$(submit -c 0.1 --mem 10M --gpus-per-task 3g.40gb:1 \
+		--wrap "$seen; $(at_gate "$1")")
+}
+hold_part a
+first=$id
+wait_for [ -s "slurm-$first.out" ]
+hold_part b
+second=$id
+wait_for [ -s "slurm-$second.out" ]
+is "two jobs see an instance each, by its UUID" \
+	"$(sort "slurm-$first.out" "slurm-$second.out")" \
+	"PCI_BUS_ID MIG-0001 MIG-0001
+PCI_BUS_ID MIG-0002 MIG-0002"
+like "aiq names it" "$(aiq "$first")" '^ *devices .*: 3g\.40gb of GPU 1$'
+hold_part c
+third=$id
+waits_for_part()
+{
+	aiq "$third" | grep -q 'needs a 3g\.40gb on one node'
+}
+ok "a third job waits for one" wait_for waits_for_part
+like "a profile that no GPU has is refused" \
+	"$(aisub -c 0.1 --mem 10M --gpus-per-task 1g.10gb:1 --wrap true 2>&1)" \
+	'MIG profile 1g\.10gb; there are 3g\.40gb'
+gate d
+whole=$(submit -c 0.1 --mem 10M --gpus-per-task 2 --wrap "$seen; $(at_gate d)")
+wait_for [ -s "slurm-$whole.out" ]
+is "a job with whole GPUs gets none in parts" "$(cat "slurm-$whole.out")" \
+	"PCI_BUS_ID 0,3 GPU-0000,GPU-0003"
+part=$(submit -c 0.1 --mem 10M --gpus-per-task 0.25 --wrap true)
+waits_for_gpu()
+{
+	[ "$(aiq -h -o state,reason "$part" | tr -s ' ')" = "PENDING Resources" ]
+}
+ok "nor does a fraction" wait_for waits_for_gpu
+
+stop_daemon
+start_daemon
+wait_for is_state "$second" RUNNING
+ok "after a restart the third job still waits" wait_for waits_for_part
+is "as the first has what it had" "$(aiq "$first" | grep -c '3g\.40gb of GPU 1')" 1
+open_gate a
+wait_for is_state "$first" COMPLETED
+wait_for [ -s "slurm-$third.out" ]
+is "and gets that when the first has ended" \
+	"$(head -n 1 "slurm-$third.out")" "$(head -n 1 "slurm-$first.out")"
+open_gate b
+open_gate c
+open_gate d
+for id in "$second" "$third" "$whole" "$part"; do
+	wait_for is_state "$id" COMPLETED
+done
+id=$(submit -n 2 -c 0.1 --mem 10M --gpus-per-task 3g.40gb:1 --wrap "$seen")
+becomes "a job of two tasks" "$id" COMPLETED
+is "has an instance in each" "$(sort "slurm-$id.out")" \
+	"PCI_BUS_ID MIG-0001 MIG-0001
+PCI_BUS_ID MIG-0002 MIG-0002"
+
+# An administrator cannot remove an instance in use; if it is gone nevertheless,
+# the job keeps its part of the GPU.
+hold_part a
+wait_for is_state "$id" RUNNING
+machine "$gpu0" "$gpu1"
+whole=$(submit -c 0.1 --mem 10M --gpus-per-task 2 --wrap "$seen")
+waits_for_both()
+{
+	[ "$(aiq -h -o reason "$whole" | tr -d ' ')" = Resources ]
+}
+ok "a GPU is not given while a job has an instance of it" wait_for waits_for_both
+open_gate a
+wait_for is_state "$id" COMPLETED
+becomes "it is when the job has ended" "$whole" COMPLETED
 
 # If a job can open all devices, the variables must still name its own GPU.
 configure "
@@ -172,6 +263,63 @@ Operation not permitted
 		"$(tr '\n' ' ' <"slurm-$id.out")" "no driver no driver no driver end "
 	aicancel "$id"
 	wait_for is_state "$id" CANCELLED
+
+	machine "$(in_parts "$(echo "$gpu0" | sed 's/ 0 / 200 /')")" \
+		"$(echo "$gpu1" | sed 's/ 1 / 201 /')" \
+		"instance 0 MIG-0001 1 0 $half" "instance 0 MIG-0002 2 4 $half"
+	like "device files of instances that are not known are told" \
+		"$(aictl status)" \
+		'GPUs: their driver does not tell the device files of their MIG instances'
+	AISCHED_PROC=$PWD/proc
+	export AISCHED_PROC
+	mkdir proc
+	printf 'Character devices:\n195 nvidia\n3999 nvidia-caps\n' >proc/devices
+	for gi in 1 2; do
+		caps=proc/driver/nvidia/capabilities/gpu200/mig/gi$gi
+		mkdir -p "$caps/ci0"
+		printf 'DeviceFileMinor: %s\nDeviceFileMode: 292\n' "${gi}0" \
+			>"$caps/access"
+		printf 'DeviceFileMinor: %s\nDeviceFileMode: 292\n' "${gi}1" \
+			>"$caps/ci0/access"
+		mknod -m 666 "cap${gi}0" c 3999 "${gi}0"
+		mknod -m 666 "cap${gi}1" c 3999 "${gi}1"
+	done
+	is "aisched-gpu lists them" \
+		"$("$top_builddir/gpu/aisched-gpu" list |
+			jq -c '.caps_major, .gpus[0].instances[].caps')" "3999
+[10,11]
+[20,21]"
+	stop_daemon
+	start_daemon
+	unlike "the kernel can deny instances" "$(aictl status)" 'GPUs:'
+	opens='for i in gpu200 gpu201 cap10 cap11 cap20 cap21; do
+		{ : <$i; } 2>&1 | grep -o "Operation not permitted" || echo no driver
+	done | xargs'
+	id=$(submit -n 2 -c 0.1 --mem 10M --gpus-per-task 3g.40gb:1 \
+		--wrap "[ \$SLURM_PROCID = 1 ] || $opens")
+	becomes "a job with both instances" "$id" COMPLETED
+	is "can open both" "$(cat "slurm-$id.out")" \
+		"no driver Operation not permitted no driver no driver no driver no driver"
+	gate a
+	first=$(submit -c 0.1 --mem 10M --gpus-per-task 3g.40gb:1 \
+		--wrap "echo \$CUDA_VISIBLE_DEVICES; $opens; $(at_gate a)")
+	wait_for has_lines "slurm-$first.out" 2
+	second=$(submit -c 0.1 --mem 10M --gpus-per-task 3g.40gb:1 \
+		--wrap "echo \$CUDA_VISIBLE_DEVICES; $opens")
+	becomes "a job with an instance" "$second" COMPLETED
+	is "can open its GPU and its instance, and no other one" \
+		"$(sort "slurm-$first.out" "slurm-$second.out")" \
+		"MIG-0001
+MIG-0002
+no driver Operation not permitted Operation not permitted Operation not permitted no driver no driver
+no driver Operation not permitted no driver no driver Operation not permitted Operation not permitted"
+	id=$(submit -c 0.1 --mem 10M --gpus-per-task 1 --wrap "$opens")
+	becomes "a job with a whole GPU" "$id" COMPLETED
+	is "can open no instance" "$(cat "slurm-$id.out")" \
+		"Operation not permitted no driver$(printf ' Operation not permitted%.0s' 1 2 3 4)"
+	open_gate a
+	wait_for is_state "$first" COMPLETED
+	unset AISCHED_PROC
 	configure '
 queue default { grace = "1s" }
 pool here { runner = local }'

@@ -311,6 +311,13 @@ int nvmlDeviceGetGpuInstanceId(nvmlDevice_t device, unsigned *ret)
 	return 0;
 }
 
+/* Each GPU instance has one compute instance, number 0. */
+int nvmlDeviceGetComputeInstanceId(nvmlDevice_t device, unsigned *ret)
+{
+	*ret = 0;
+	return device->gpu < 0 ? NO : 0;
+}
+
 int nvmlDeviceGetGpuInstanceById(nvmlDevice_t device, unsigned id,
                                  nvmlGpuInstance_t *ret)
 {

@@ -75,6 +75,8 @@ static int write_order(struct local *l, const struct run_job *job,
 		.rlimits = l->rlimits,
 		.node_cpus = l->machine.node.ncpus,
 		.node_gpus = l->machine.node.ngpus,
+		.caps_major =
+		    l->machine.node.gpu_parts ? l->machine.gpus.caps_major : 0,
 		.constrain_devices = l->constrain_devices,
 		.gpu_program = l->gpu_program,
 		.sample_s = l->sample_s,
@@ -88,6 +90,8 @@ static int write_order(struct local *l, const struct run_job *job,
 		order.gpu_index[i] = (uint8_t)l->machine.gpus.id[i].index;
 		order.gpu_minor[i] = l->machine.gpus.id[i].minor;
 		order.gpu_mem_mib[i] = l->machine.gpus.id[i].mem_mib;
+		memcpy(order.gpu_part[i], l->machine.gpus.id[i].part,
+		       sizeof(order.gpu_part[i]));
 	}
 	order_place(l, &order, arena);
 	fd = order_write(&order, err);

@@ -12,6 +12,7 @@
 #include "aischedd/run/local/gpu_ask.h"
 #include "aischedd/run/local/numa.h"
 #include "libcommon/buf.h"
+#include "libcommon/mig.h"
 
 #define PCI_CLASS_DISPLAY     0x03
 #define PCI_CLASS_ACCELERATOR 0x12
@@ -103,6 +104,85 @@ static hwloc_obj_t find_bus(hwloc_topology_t topo, const char *id)
 	return pci ? hwloc_get_non_io_ancestor_obj(topo, pci) : NULL;
 }
 
+static int32_t minor_of(const json_t *number)
+{
+	json_int_t n = json_integer_value(number);
+
+	return json_is_integer(number) && n >= 0 && n < INT32_MAX ? (int32_t)n
+	                                                          : -1;
+}
+
+/* Returns the profile of a MIG instance, "1g.10gb" in "NVIDIA H100 MIG
+ * 1g.10gb"; NULL if it has none. */
+static const char *profile_of(const json_t *instance)
+{
+	const char *mig = strstr(text_of(instance, "name"), "MIG ");
+
+	return mig ? mig + strlen("MIG ") : NULL;
+}
+
+/* Add a MIG instance to those that jobs can have. Returns false if its profile
+ * is not known, or if it has not the place of such an instance. */
+static bool take_instance(const json_t *instance, uint64_t *parts,
+                          struct order_part *part, struct arena *arena)
+{
+	const json_t *caps = json_object_get(instance, "caps");
+	const json_t *start = json_object_get(instance, "start");
+	json_int_t unit = json_integer_value(start);
+	uint8_t profile = mig_find(profile_of(instance));
+
+	if (!profile || !*text_of(instance, "uuid") ||
+	    !json_is_integer(start) || unit < 0 || unit >= MIG_UNITS ||
+	    json_integer_value(json_object_get(instance, "size")) !=
+	        mig_profile[profile].units ||
+	    !mig_parts_add(parts, profile, (uint32_t)unit))
+		return false;
+	part[unit] =
+	    (struct order_part){ arena_strdup(arena, text_of(instance, "uuid")),
+		                 { minor_of(json_array_get(caps, 0)),
+		                   minor_of(json_array_get(caps, 1)) } };
+	return true;
+}
+
+/* Find the instances of a GPU that jobs can have. Returns false if the GPU is
+ * in MIG mode and has none: then it cannot be given out, either. */
+static bool take_instances(const json_t *gpu, size_t number, uint64_t *parts,
+                           struct order_part *part, struct arena *arena,
+                           struct buf *note)
+{
+	const json_t *list = json_object_get(gpu, "instances"), *instance;
+	size_t i;
+
+	*parts = 0;
+	if (!json_is_true(json_object_get(gpu, "mig")))
+		return true;
+	json_array_foreach(list, i, instance) {
+		const char *profile = profile_of(instance);
+
+		if (!take_instance(instance, parts, part, arena))
+			buf_printf(note,
+			           "%sGPU %zu has an instance (%s) of unknown "
+			           "profile or place, which is not given out",
+			           note->len ? "; " : "", number,
+			           profile ? profile : "no profile");
+	}
+	if (!*parts)
+		buf_printf(note,
+		           "%sGPU %zu is in MIG mode and has no instance for "
+		           "jobs: it is not given out",
+		           note->len ? "; " : "", number);
+	return *parts != 0;
+}
+
+/* Read what the driver says of the GPU. */
+static void read_gpu(struct gpu_id *id, const json_t *gpu, struct arena *arena)
+{
+	id->minor = minor_of(json_object_get(gpu, "minor"));
+	id->mem_mib = json_integer_value(json_object_get(gpu, "memory_mib"));
+	if (*text_of(gpu, "uuid"))
+		id->uuid = arena_strdup(arena, text_of(gpu, "uuid"));
+}
+
 /* Add those GPUs of the driver's list that can be allocated. at[i] becomes the
  * index of GPU i in that list. */
 static void take_gpus(struct gpus *gpus, const json_t *list, uint32_t *at,
@@ -113,28 +193,21 @@ static void take_gpus(struct gpus *gpus, const json_t *list, uint32_t *at,
 	size_t i;
 
 	json_array_foreach(list, i, gpu) {
-		const json_t *minor = json_object_get(gpu, "minor");
-		const json_t *mem = json_object_get(gpu, "memory_mib");
 		const char *type = short_model(text_of(gpu, "name"), arena);
+		struct order_part part[MIG_UNITS] = { 0 };
+		uint64_t parts;
 		struct gpu_id *id;
 
-		if (json_is_true(json_object_get(gpu, "mig"))) {
-			buf_printf(&note,
-			           "%sGPU %zu is in MIG mode and is not given "
-			           "out",
-			           note.len ? "; " : "", i);
+		if (!take_instances(gpu, i, &parts, part, arena, &note))
 			continue;
-		}
 		at[gpus->n] = (uint32_t)i;
 		id = add(gpus, topo, find_bus(topo, text_of(gpu, "bus_id")));
 		if (!id)
 			break;
 		id->index = (uint32_t)i;
-		if (json_is_integer(minor))
-			id->minor = (int32_t)json_integer_value(minor);
-		id->mem_mib = json_integer_value(mem);
-		if (*text_of(gpu, "uuid"))
-			id->uuid = arena_strdup(arena, text_of(gpu, "uuid"));
+		read_gpu(id, gpu, arena);
+		gpus->parts[gpus->n - 1] = parts;
+		memcpy(id->part, part, sizeof(part));
 		if (!gpus->type)
 			gpus->type = type;
 		else if (type && strcmp(type, gpus->type))
@@ -178,6 +251,8 @@ static bool ask_driver(struct gpus *gpus, hwloc_topology_t topo,
 	if (!all && (err.code != ENOENT || !access("/dev/nvidia0", F_OK)))
 		gpus->note = arena_strdup(arena, err.text);
 	take_gpus(gpus, list, at, topo, arena);
+	gpus->caps_major =
+	    (uint32_t)json_integer_value(json_object_get(all, "caps_major"));
 	grouped = gpus->n && group_as_told(gpus, list, at);
 	json_decref(all);
 	return grouped;

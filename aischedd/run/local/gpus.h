@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "aischedd/run/shepherd/order.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 
@@ -19,6 +20,9 @@ struct gpu_id {
 	int64_t mem_mib; /* 0: unknown */
 	/* number that CUDA gives it with CUDA_DEVICE_ORDER=PCI_BUS_ID */
 	uint32_t index;
+	/* the MIG instances that jobs can have, by the units at which they
+	 * start */
+	struct order_part part[MIG_UNITS];
 };
 
 struct gpus {
@@ -28,6 +32,11 @@ struct gpus {
 	uint8_t numa[LIMIT_GPUS];
 	/* number of each GPU's link group; see gpus_group() */
 	uint8_t link[LIMIT_GPUS];
+	/* the same instances as one number (libcommon/mig.h); 0: the GPU is
+	 * whole */
+	uint64_t parts[LIMIT_GPUS];
+	/* major number of the files in /dev/nvidia-caps; 0: unknown */
+	uint32_t caps_major;
 	/* as in "h100"; NULL: unknown */
 	const char *type;
 	/* what is wrong with the GPUs, for the admin; or NULL */

@@ -136,6 +136,7 @@ static void note_gpus(struct machine *m, const struct conf_node *conf,
                       struct arena *arena)
 {
 	uint32_t n = m->gpus.n;
+	uint64_t any = 0;
 
 	if (conf && conf->gpus != CONF_NONE)
 		n = (uint32_t)conf->gpus;
@@ -147,6 +148,9 @@ static void note_gpus(struct machine *m, const struct conf_node *conf,
 	m->node.gpu_mem_mib = least_memory(&m->gpus, n);
 	m->node.gpu_numa = m->gpus.numa;
 	m->node.gpu_link = m->gpus.link;
+	for (uint32_t i = 0; i < n; i++)
+		any |= m->gpus.parts[i];
+	m->node.gpu_parts = any ? m->gpus.parts : NULL;
 	m->node.gpu_type =
 	    conf && conf->gpu_type ? conf->gpu_type : m->gpus.type;
 	if (m->node.gpu_type)

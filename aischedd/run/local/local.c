@@ -158,6 +158,22 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 
 /* --- setup --- */
 
+/* Whether the device files of all MIG instances that jobs can have are known.
+ */
+static bool knows_parts(const struct machine *m)
+{
+	uint32_t all = 0, known = 0;
+
+	for (uint32_t i = 0; i < m->node.ngpus * MIG_UNITS; i++) {
+		const struct order_part *part =
+		    &m->gpus.id[i / MIG_UNITS].part[i % MIG_UNITS];
+
+		all += part->uuid != NULL;
+		known += part->uuid && part->cap[0] >= 0 && part->cap[1] >= 0;
+	}
+	return known == all && (!all || m->gpus.caps_major);
+}
+
 /* Returns why jobs can open GPUs of others although the configuration says that
  * they must not; NULL if all is well. */
 static const char *cannot_constrain(const struct local *l)
@@ -170,6 +186,9 @@ static const char *cannot_constrain(const struct local *l)
 		return NULL;
 	if (known < l->machine.node.ngpus)
 		return "their driver does not tell their device files";
+	if (!knows_parts(&l->machine))
+		return "their driver does not tell the device files of their "
+		       "MIG instances";
 	return l->ways.base[CG_V2] && deny_works()
 	           ? NULL
 	           : "no cgroup that can deny devices";

@@ -303,7 +303,8 @@ static void drop_leaver(struct shepherd *s, uint32_t i)
 
 static bool same_gpus(const struct snap_task *a, const struct snap_task *b)
 {
-	return a->gpus == b->gpus && a->gpu_milli == b->gpu_milli;
+	return a->gpus == b->gpus && a->gpu_milli == b->gpu_milli &&
+	       a->units == b->units;
 }
 
 static bool same_cpus(const struct run_job *a, uint32_t i,

@@ -247,7 +247,8 @@ void gpu_watch_hear(struct shepherd *s)
 
 /* --- beginning, resizes, end -------------------------------------------- */
 
-/* Find what the job has of each GPU; returns whether this is as before. */
+/* Find what the job has of each GPU; returns whether this is as before. Drivers
+ * do not tell how busy partitions are, so these do not count. */
 static bool find_gpus(struct gpu_watch *w, const struct order *o)
 {
 	uint32_t milli[LIMIT_GPUS] = { 0 }, sum = 0;
@@ -255,7 +256,8 @@ static bool find_gpus(struct gpu_watch *w, const struct order *o)
 
 	for (uint32_t i = 0; o->gpu_program && i < o->job.ntasks; i++)
 		for (uint32_t g = 0; g < o->node_gpus && g < LIMIT_GPUS; g++)
-			if (o->job.task[i].gpus >> g & 1)
+			if (o->job.task[i].gpus >> g & 1 &&
+			    !o->job.task[i].units)
 				milli[g] += o->job.task[i].gpu_milli;
 	for (uint32_t g = 0; g < LIMIT_GPUS; g++) {
 		if (milli[g] > 1000)

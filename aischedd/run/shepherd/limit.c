@@ -79,23 +79,51 @@ static void limit_cpus(struct shepherd *s, struct cpu_sum *sum)
 	s->cpus = sum->list;
 }
 
+/* Deny all GPUs of which the job has nothing. */
+static void deny_gpus(const struct order *o, struct device_list *ret)
+{
+	uint64_t own = 0;
+
+	ret->major = NVIDIA_MAJOR;
+	for (uint32_t i = 0; i < o->job.ntasks; i++)
+		own |= o->job.task[i].gpus;
+	for (uint32_t i = 0; i < o->node_gpus; i++)
+		if (!(own >> i & 1) && o->gpu_minor[i] >= 0)
+			ret->minor[ret->n++] = o->gpu_minor[i];
+}
+
+/* Deny all partitions of GPUs but the job's own. */
+static void deny_parts(const struct order *o, struct device_list *ret)
+{
+	ret->major = o->caps_major;
+	ret->all_but = true;
+	for (uint32_t i = 0; i < o->job.ntasks; i++) {
+		const struct order_part *part = order_part(o, &o->job.task[i]);
+
+		if (!part || ret->n + 2 > DENY_MOST)
+			continue;
+		ret->minor[ret->n++] = part->cap[0];
+		ret->minor[ret->n++] = part->cap[1];
+	}
+}
+
 /* Deny the job all GPUs but its own. Files that are open stay open, so a task
  * that a resize ends can use its GPUs until it ends. */
 static void limit_devices(struct shepherd *s)
 {
 	struct order *o = &s->order;
-	struct device_list others = { .major = NVIDIA_MAJOR };
-	uint64_t own = 0;
+	struct device_list list[DENY_LISTS] = { 0 };
+	size_t n = 0;
 
-	for (uint32_t i = 0; i < o->job.ntasks; i++)
-		own |= o->job.task[i].gpus;
-	for (uint32_t i = 0; o->constrain_devices && i < o->node_gpus; i++)
-		if (!(own >> i & 1) && o->gpu_minor[i] >= 0)
-			others.minor[others.n++] = o->gpu_minor[i];
-	if (!others.n && s->deny_fd < 0)
+	if (o->constrain_devices)
+		deny_gpus(o, &list[0]);
+	n += list[0].n > 0;
+	if (o->constrain_devices && o->caps_major)
+		deny_parts(o, &list[n++]);
+	if (!n && s->deny_fd < 0)
 		return;
 	if ((!s->cg.dir[CG_V2] ||
-	     deny_devices(s->cg.dir[CG_V2], &others, &s->deny_fd) < 0) &&
+	     deny_devices(s->cg.dir[CG_V2], list, n, &s->deny_fd) < 0) &&
 	    s->deny_fd < 0)
 		/* nothing could be denied: the job can open all GPUs, and CUDA
 		 * counts them all */

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ORDER_VERSION 6
+#define ORDER_VERSION 7
 
 /* The head of an order, before its JSON. */
 struct head {
@@ -24,6 +24,18 @@ bool order_is_allocation(const struct order *order)
 uint32_t order_uses(const struct run_job *job)
 {
 	return job->task[job->ntasks].cpu_first - job->task[0].cpu_first;
+}
+
+const struct order_part *order_part(const struct order *order,
+                                    const struct snap_task *task)
+{
+	const struct order_part *part;
+
+	if (!task->units || !task->gpus)
+		return NULL;
+	part = &order->gpu_part[__builtin_ctzll(task->gpus)]
+	                       [__builtin_ctz(task->units)];
+	return part->uuid ? part : NULL;
 }
 
 static json_t *ways_to_json(const struct cgroup_ways *ways)
@@ -45,11 +57,15 @@ static json_t *tasks_to_json(const struct run_job *job)
 
 	for (uint32_t i = 0; i < job->ntasks; i++) {
 		const struct snap_task *t = &job->task[i];
-
-		json_array_append_new(
-		    tasks,
+		json_t *task =
 		    json_pack("[I i I]", (json_int_t)t->gpus, (int)t->gpu_milli,
-		              (json_int_t)(t[1].cpu_first - t[0].cpu_first)));
+		              (json_int_t)(t[1].cpu_first - t[0].cpu_first));
+
+		/* Shepherds of older versions know no units, and their tasks
+		 * have none. */
+		if (t->units)
+			json_array_append_new(task, json_integer(t->units));
+		json_array_append_new(tasks, task);
 	}
 	return tasks;
 }
@@ -102,33 +118,49 @@ static json_t *job_to_json(const struct run_job *job)
 	    (json_int_t)req->tmp_mib);
 }
 
-/* Returns the GPUs of the node as [[0, 0, "GPU-…", 81559], [1, -1, null, 0]]:
- * index, minor number, UUID and MiB of each. */
+/* Returns the partitions of a GPU as [[4, "MIG-…", 12, 13]]: first unit, UUID
+ * and minor numbers of each. */
+static json_t *parts_to_json(const struct order_part *part)
+{
+	json_t *parts = json_array();
+
+	for (int i = 0; i < MIG_UNITS; i++)
+		if (part[i].uuid)
+			json_array_append_new(
+			    parts, json_pack("[i s i i]", i, part[i].uuid,
+			                     part[i].cap[0], part[i].cap[1]));
+	return parts;
+}
+
+/* Returns the GPUs of the node as
+ * [[0, 0, "GPU-…", 81559, []], [1, -1, null, 0, []]]: index, minor number,
+ * UUID, MiB and partitions of each. */
 static json_t *gpus_to_json(const struct order *order)
 {
 	json_t *gpus = json_array();
 
 	for (uint32_t i = 0; i < order->node_gpus; i++)
 		json_array_append_new(
-		    gpus, json_pack("[i i s? I]", order->gpu_index[i],
+		    gpus, json_pack("[i i s? I o]", order->gpu_index[i],
 		                    order->gpu_minor[i], order->gpu_uuid[i],
-		                    (json_int_t)order->gpu_mem_mib[i]));
+		                    (json_int_t)order->gpu_mem_mib[i],
+		                    parts_to_json(order->gpu_part[i])));
 	return gpus;
 }
 
 static json_t *order_to_json(const struct order *order)
 {
 	return json_pack(
-	    "{s:o s:o s:s s:s s:I s:I s:I s:o s:s? s:I s:b s:b s:o}", "job",
+	    "{s:o s:o s:s s:s s:I s:I s:I s:o s:i s:s? s:I s:b s:b s:o}", "job",
 	    job_to_json(&order->job), "place", order_place_to_json(order),
 	    "host", order->host, "tmp_dir", order->tmp_dir, "max_processes",
 	    (json_int_t)order->max_processes, "rlimits",
 	    (json_int_t)order->rlimits, "node_cpus",
 	    (json_int_t)order->node_cpus, "gpus", gpus_to_json(order),
-	    "gpu_program", order->gpu_program, "sample_s",
-	    (json_int_t)order->sample_s, "bind", order->bind,
-	    "constrain_devices", order->constrain_devices, "cgroups",
-	    ways_to_json(&order->ways));
+	    "caps_major", (int)order->caps_major, "gpu_program",
+	    order->gpu_program, "sample_s", (json_int_t)order->sample_s, "bind",
+	    order->bind, "constrain_devices", order->constrain_devices,
+	    "cgroups", ways_to_json(&order->ways));
 }
 
 static int write_all(int fd, const void *data, size_t len)
@@ -227,6 +259,11 @@ static int read_uses(struct order *ret, json_t *uses, struct arena *arena,
 	return 0;
 }
 
+static uint8_t units_of(const json_t *task)
+{
+	return (uint8_t)json_integer_value(json_array_get(task, 3));
+}
+
 static int read_tasks(struct order *ret, json_t *tasks, struct arena *arena,
                       struct err *err)
 {
@@ -241,11 +278,12 @@ static int read_tasks(struct order *ret, json_t *tasks, struct arena *arena,
 		json_int_t gpus, uses;
 		int milli;
 
-		if (json_unpack_ex(entry, &why, JSON_STRICT, "[I i I]", &gpus,
-		                   &milli, &uses) < 0)
+		if (json_unpack_ex(entry, &why, 0, "[I i I]", &gpus, &milli,
+		                   &uses) < 0)
 			return bad(err, &why);
 		task[i] = (struct snap_task){ .gpus = (uint64_t)gpus,
 			                      .gpu_milli = (uint16_t)milli,
+			                      .units = units_of(entry),
 			                      .cpu_first = at };
 		node[i] = ret->host;
 		at += (uint32_t)uses;
@@ -324,11 +362,32 @@ static int read_job(struct run_job *ret, json_t *obj, struct arena *arena,
 	return 0;
 }
 
+static int read_parts(struct order_part *ret, json_t *parts, struct err *err)
+{
+	json_error_t why;
+	json_t *entry;
+	size_t i;
+
+	json_array_foreach(parts, i, entry) {
+		struct order_part part;
+		int unit;
+
+		if (json_unpack_ex(entry, &why, JSON_STRICT, "[i s i i]", &unit,
+		                   &part.uuid, &part.cap[0], &part.cap[1]) < 0)
+			return bad(err, &why);
+		if (unit < 0 || unit >= MIG_UNITS)
+			return err_set(err, EINVAL,
+			               "the order has a bad partition");
+		ret[unit] = part;
+	}
+	return 0;
+}
+
 static int read_gpus(struct order *ret, json_t *gpus, struct err *err)
 {
 	size_t n = json_array_size(gpus), i;
 	json_error_t why;
-	json_t *gpu, *uuid;
+	json_t *gpu, *uuid, *parts;
 	json_int_t mib;
 	int index;
 
@@ -336,9 +395,12 @@ static int read_gpus(struct order *ret, json_t *gpus, struct err *err)
 		return err_set(err, EINVAL, "the order has bad GPUs");
 	ret->node_gpus = (uint32_t)n;
 	json_array_foreach(gpus, i, gpu) {
-		if (json_unpack_ex(gpu, &why, JSON_STRICT, "[i i o I]", &index,
-		                   &ret->gpu_minor[i], &uuid, &mib) < 0)
+		if (json_unpack_ex(gpu, &why, JSON_STRICT, "[i i o I o]",
+		                   &index, &ret->gpu_minor[i], &uuid, &mib,
+		                   &parts) < 0)
 			return bad(err, &why);
+		if (read_parts(ret->gpu_part[i], parts, err) < 0)
+			return -1;
 		ret->gpu_index[i] = (uint8_t)index;
 		ret->gpu_uuid[i] = json_string_value(uuid);
 		ret->gpu_mem_mib[i] = mib;
@@ -352,20 +414,21 @@ static int order_from_json(struct order *ret, json_t *obj, struct arena *arena,
 	json_t *job, *place, *gpus, *ways, *program;
 	json_int_t cpus, pids, rlimits, sample;
 	json_error_t why;
-	int bind, constrain;
+	int bind, constrain, caps;
 
-	if (json_unpack_ex(obj, &why, JSON_STRICT,
-	                   "{s:o s:o s:s s:s s:I s:I s:I s:o s:o s:I s:b s:b "
-	                   "s:o}",
-	                   "job", &job, "place", &place, "host", &ret->host,
-	                   "tmp_dir", &ret->tmp_dir, "max_processes", &pids,
-	                   "rlimits", &rlimits, "node_cpus", &cpus, "gpus",
-	                   &gpus, "gpu_program", &program, "sample_s", &sample,
-	                   "bind", &bind, "constrain_devices", &constrain,
-	                   "cgroups", &ways) < 0)
+	if (json_unpack_ex(
+		obj, &why, JSON_STRICT,
+		"{s:o s:o s:s s:s s:I s:I s:I s:o s:i s:o s:I s:b "
+		"s:b s:o}",
+		"job", &job, "place", &place, "host", &ret->host, "tmp_dir",
+		&ret->tmp_dir, "max_processes", &pids, "rlimits", &rlimits,
+		"node_cpus", &cpus, "gpus", &gpus, "caps_major", &caps,
+		"gpu_program", &program, "sample_s", &sample, "bind", &bind,
+		"constrain_devices", &constrain, "cgroups", &ways) < 0)
 		return bad(err, &why);
 	ret->max_processes = pids;
 	ret->rlimits = (uint32_t)rlimits;
+	ret->caps_major = (uint32_t)caps;
 	ret->node_cpus = (uint32_t)cpus;
 	ret->gpu_program = json_string_value(program);
 	ret->sample_s = sample;

@@ -18,6 +18,15 @@
 #include "libcommon/err.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
+#include "libcommon/mig.h"
+
+/* A partition (MIG) that a GPU of the node has. */
+struct order_part {
+	const char *uuid; /* NULL: there is no such partition */
+	/* minor numbers of the two files in /dev/nvidia-caps that a process
+	 * opens to use it; -1: unknown */
+	int32_t cap[2];
+};
 
 struct order {
 	/* its cpu_use has the kernel's numbers of CPUs, not the plan's */
@@ -34,6 +43,11 @@ struct order {
 	/* N of /dev/nvidiaN; -1: unknown */
 	int32_t gpu_minor[LIMIT_GPUS];
 	int64_t gpu_mem_mib[LIMIT_GPUS]; /* 0: unknown */
+	/* partitions of each GPU, by the units at which they start */
+	struct order_part gpu_part[LIMIT_GPUS][MIG_UNITS];
+	/* major number of the files in /dev/nvidia-caps; 0: no GPU of the node
+	 * has partitions, or it is unknown */
+	uint32_t caps_major;
 	/* the job can open no GPUs but its own */
 	bool constrain_devices;
 	/* path of aisched-gpu; NULL: there is none */
@@ -57,6 +71,10 @@ bool order_is_allocation(const struct order *order);
 
 /* Returns how many entries of cpu_use the job's tasks have. */
 uint32_t order_uses(const struct run_job *job);
+
+/* Returns the partition that a task of the job has; NULL if it has none. */
+const struct order_part *order_part(const struct order *order,
+                                    const struct snap_task *task);
 
 /* Convert the tasks and their CPUs, which resume() and resize() change, to JSON
  * and back. */

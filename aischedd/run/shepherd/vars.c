@@ -354,6 +354,12 @@ static bool restarts(const struct env_of *e, struct buf *out)
 	return n && number(out, n);
 }
 
+/* Whether the process is one task of its job and not a step. */
+static bool is_one_task(const struct env_of *e)
+{
+	return !e->step && env_nprocs(&e->order->job) == e->order->job.ntasks;
+}
+
 /* Returns the GPUs that this process may use: those of its step, of its task,
  * or of the whole job. */
 static uint64_t own_gpus(const struct env_of *e)
@@ -362,9 +368,7 @@ static uint64_t own_gpus(const struct env_of *e)
 
 	if (e->step && e->step->has_gpus)
 		return e->step->gpus;
-	return !e->step && env_nprocs(job) == job->ntasks
-	           ? job->task[e->slot].gpus
-	           : gpus_of_job(job);
+	return is_one_task(e) ? job->task[e->slot].gpus : gpus_of_job(job);
 }
 
 /* Append the GPUs by the numbers that CUDA gives them. CUDA counts only GPUs
@@ -385,13 +389,51 @@ static void visible_list(const struct env_of *e, struct buf *out, uint64_t gpus)
 	}
 }
 
+/* Append the UUIDs of the partitions that this process may use. Returns false
+ * if it has none. */
+static bool part_list(const struct env_of *e, struct buf *out)
+{
+	const struct run_job *job = &e->order->job;
+	bool one = is_one_task(e);
+	uint32_t end = one ? e->slot + 1 : job->ntasks;
+	uint64_t gpus = own_gpus(e);
+
+	for (uint32_t i = one ? e->slot : 0; i < end; i++) {
+		const struct order_part *part =
+		    order_part(e->order, &job->task[i]);
+
+		if (part && job->task[i].gpus & gpus)
+			buf_printf(out, "%s%s", out->len ? "," : "",
+			           part->uuid);
+	}
+	return out->len > 0;
+}
+
+/* Whether tasks of the job have partitions. Then they have no other GPUs, as a
+ * job asks for one type of GPUs. */
+static bool has_parts(const struct run_job *job)
+{
+	return job->ntasks && job->task[0].units;
+}
+
 static bool visible_gpus(const struct env_of *e, struct buf *out)
 {
 	if (!e->order->node_gpus)
 		return false;
 	/* For a job without GPUs on a node with GPUs, the list is empty. */
-	visible_list(e, out, own_gpus(e));
+	if (!has_parts(&e->order->job))
+		visible_list(e, out, own_gpus(e));
 	return true;
+}
+
+/* As above, but CUDA knows partitions by their UUIDs. */
+static bool visible_cuda(const struct env_of *e, struct buf *out)
+{
+	bool is_set = visible_gpus(e, out);
+
+	if (is_set)
+		(void)part_list(e, out);
+	return is_set;
 }
 
 /* Append the kernel's numbers of the NUMA nodes to which the CPUs of the
@@ -400,7 +442,7 @@ static bool numa_nodes(const struct env_of *e, struct buf *out)
 {
 	const struct order *o = e->order;
 	const struct snap_task *task = o->job.task;
-	bool one = !e->step && env_nprocs(&o->job) == o->job.ntasks;
+	bool one = is_one_task(e);
 	uint32_t i = task[one ? e->slot : 0].cpu_first;
 	uint32_t end = task[one ? e->slot + 1 : o->job.ntasks].cpu_first;
 	uint64_t in = o->bind && i < end;
@@ -427,6 +469,8 @@ static bool gpu_uuids(const struct env_of *e, struct buf *out)
 {
 	uint64_t gpus = own_gpus(e);
 
+	if (has_parts(&e->order->job))
+		return part_list(e, out);
 	for (int i = 0; i < LIMIT_GPUS; i++)
 		if (gpus >> i & 1 && e->order->gpu_uuid[i])
 			buf_printf(out, "%s%s", out->len ? "," : "",
@@ -438,7 +482,7 @@ static bool gpu_uuids(const struct env_of *e, struct buf *out)
 static uint32_t own_part(const struct env_of *e, int gpu)
 {
 	const struct run_job *job = &e->order->job;
-	bool one = !e->step && env_nprocs(job) == job->ntasks;
+	bool one = is_one_task(e);
 	uint32_t end = one ? e->slot + 1 : job->ntasks, sum = 0;
 
 	for (uint32_t i = one ? e->slot : 0; i < end; i++)
@@ -452,7 +496,7 @@ static uint32_t own_part(const struct env_of *e, int gpu)
 static bool mps_memory(const struct env_of *e, struct buf *out)
 {
 	const struct order *o = e->order;
-	uint64_t gpus = own_gpus(e);
+	uint64_t gpus = has_parts(&o->job) ? 0 : own_gpus(e);
 
 	for (int i = 0; i < LIMIT_GPUS; i++) {
 		uint32_t part = own_part(e, i);
@@ -657,7 +701,7 @@ static const struct env_var {
 	{ "AISCHED_NUMA_NODES", NULL, numa_nodes },
 	{ "AISCHED_GPU_UUIDS", NULL, gpu_uuids },
 	{ "CUDA_DEVICE_ORDER", NULL, cuda_order },
-	{ "CUDA_VISIBLE_DEVICES", NULL, visible_gpus },
+	{ "CUDA_VISIBLE_DEVICES", NULL, visible_cuda },
 	{ "ROCR_VISIBLE_DEVICES", NULL, visible_gpus },
 	{ "GPU_DEVICE_ORDINAL", NULL, visible_gpus },
 	{ "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", NULL, mps_memory },

@@ -307,6 +307,38 @@ START_TEST(a_process_with_a_part_of_a_gpu_has_a_part_of_its_memory)
 }
 END_TEST
 
+START_TEST(a_process_with_a_partition_knows_it_by_its_uuid)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	f.req.tasks = f.order.job.ntasks = 2;
+	f.order.node_gpus = 2;
+	f.order.gpu_uuid[1] = "GPU-b";
+	f.order.gpu_mem_mib[1] = 1000;
+	f.order.gpu_part[1][0].uuid = "MIG-0";
+	f.order.gpu_part[1][4].uuid = "MIG-4";
+	f.task[0].gpus = f.task[1].gpus = 2;
+	f.task[0].gpu_milli = f.task[1].gpu_milli = 500;
+	f.task[0].units = 0x0f;
+	f.task[1].units = 0xf0;
+	f.e.slot = f.e.rank = 1;
+	check(&f, (const char *const[][2]){ { "CUDA_VISIBLE_DEVICES", "MIG-4" },
+	                                    { "AISCHED_GPU_UUIDS", "MIG-4" },
+	                                    { "ROCR_VISIBLE_DEVICES", "" },
+	                                    { "SLURM_JOB_GPUS", "1" },
+	                                    { MPS_MEMORY, "unset" },
+	                                    { NULL, NULL } });
+	/* A script that runs once for all tasks has both. */
+	f.spec.launch_script = 1;
+	f.e.slot = f.e.rank = 0;
+	check(&f, (const char *const[][2]){
+		      { "CUDA_VISIBLE_DEVICES", "MIG-0,MIG-4" },
+		      { "AISCHED_GPU_UUIDS", "MIG-0,MIG-4" },
+		      { NULL, NULL } });
+}
+END_TEST
+
 /* A task of an elastic job has a rank even if it is the only one, because tasks
  * may be added later. */
 START_TEST(a_task_of_an_elastic_job_has_its_rank)
@@ -549,6 +581,11 @@ START_TEST(an_order_arrives_as_it_was)
 	f.order.job.cpu_use = use;
 	f.task[0].gpus = UINT64_C(1) << 63;
 	f.task[0].gpu_milli = 500;
+	f.task[1].gpus = 2;
+	f.task[1].units = 0xf0;
+	f.order.node_gpus = 2;
+	f.order.gpu_part[1][4] = (struct order_part){ "MIG-4", { 12, -1 } };
+	f.order.caps_major = 234;
 	f.task[1].cpu_first = 1;
 	f.task[2].cpu_first = 2;
 	f.order.cpu_numa = numa;
@@ -570,6 +607,13 @@ START_TEST(an_order_arrives_as_it_was)
 	ck_assert_mem_eq(got.job.env, "A=\xff", 4);
 	ck_assert(got.job.task[0].gpus == UINT64_C(1) << 63);
 	ck_assert_uint_eq(got.job.task[0].gpu_milli, 500);
+	ck_assert_uint_eq(got.job.task[0].units, 0);
+	ck_assert_uint_eq(got.job.task[1].units, 0xf0);
+	ck_assert_str_eq(order_part(&got, &got.job.task[1])->uuid, "MIG-4");
+	ck_assert_int_eq(got.gpu_part[1][4].cap[0], 12);
+	ck_assert_int_eq(got.gpu_part[1][4].cap[1], -1);
+	ck_assert_ptr_null(got.gpu_part[1][0].uuid);
+	ck_assert_uint_eq(got.caps_major, 234);
 	ck_assert_uint_eq(got.job.task[1].cpu_first, 1);
 	ck_assert_uint_eq(got.job.task[2].cpu_first, 2);
 	ck_assert_uint_eq(got.job.cpu_use[1].cpu, 6);
@@ -1015,6 +1059,7 @@ SUITE(run)
 	tcase_add_test(tc, each_task_of_a_gang_has_its_rank);
 	tcase_add_test(tc,
 	               a_process_with_a_part_of_a_gpu_has_a_part_of_its_memory);
+	tcase_add_test(tc, a_process_with_a_partition_knows_it_by_its_uuid);
 	tcase_add_test(tc, a_task_of_an_elastic_job_has_its_rank);
 	tcase_add_test(tc, a_job_without_gpus_sees_none);
 	tcase_add_test(tc, a_task_of_a_step_has_the_variables_of_its_step);
