@@ -72,7 +72,60 @@ parts()
 	aicancel "$id"
 	ok "no part is left" wait_for no_claim_is_left
 }
+
+# JOB INDEX: evicts the pod of the task, as a kubelet would
+evict()
+{
+	$k patch pod --subresource=status --type=merge \
+		"$($k get pods -o 'jsonpath={.items[*].metadata.name}' \
+			--field-selector status.phase=Running -l \
+			"aisched.io/job-id=$1,batch.kubernetes.io/job-completion-index=$2")" \
+		-p '{"status": {"phase": "Failed", "reason": "Evicted",
+		"conditions": [{"type": "DisruptionTarget", "status": "True",
+		"reason": "TerminationByKubelet"}]}}' >/dev/null
+}
+
+# JOB: prints the node of the pod for which each claim is reserved, and the nodes of
+# the claim's GPUs
+places()
+{
+	$k get resourceclaims -l "aisched.io/job-id=$1" -o 'jsonpath={range .items[*]}{.status.reservedFor[*].name} {.status.allocation.devices.results[*].pool}{"\n"}{end}' |
+		while read -r pod pools; do
+			echo "$($k get pod "$pod" -o \
+				'jsonpath={.spec.nodeName}') $pools"
+		done
+}
+
+# JOB: prints what is wrong with its claims: each of two must have both GPUs of
+# the node of its pod
+wrong_claims()
+{
+	places "$1" | awk '
+		{ seen[$1]++ }
+		NF != 3 || $1 != $2 || $1 != $3 || seen[$1] > 1 { print }
+		END { if (NR != 2) print NR " claims" }'
+}
+
+# A task of a gang is lost: it moves to another node, as its own is not free yet.
+losses()
+{
+	id=$(aisub --parsable -n 2 --gpus-per-task 2 --nodelist 'more-[0-2]' \
+		--on-task-failure replace --wrap true)
+	wait_for runs "$id" 2
+	arm
+	evict "$id" 1
+	reaches "a task placed anew" runs "$id" 2
+	is "each has the GPUs of its node" "$(wrong_claims "$id")" ""
+	is "this is no restart" "$(fields "$id" restarts,attempt | xargs)" "0 1"
+	aicancel "$id"
+	ok "none of its claims is left" wait_for no_claim_is_left
+}
 each_call claims
 each_call parts
+kube_nodes 3 more 0
+for node in more-0 more-1 more-2; do
+	kube_slice $node 1 1 a "gpu-0:$share" "gpu-1:$share"
+done
+each_call losses
 
 done_testing

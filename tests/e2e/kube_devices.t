@@ -260,6 +260,144 @@ is "the job never stopped" "$(state_of "$id")" RUNNING
 aicancel --wait "$id"
 ok "nothing is left of it" wait_for nothing_is_left
 
+# --- a node is lost -------------------------------------------------------------
+
+# JOB INDEX: prints the uid and the node of the running pod of the task
+runs()
+{
+	kube -n "$ns" get pods --field-selector status.phase=Running -l \
+		"aisched.io/job-id=$1,batch.kubernetes.io/job-completion-index=$2" \
+		-o 'jsonpath={.items[*].metadata.uid} {.items[*].spec.nodeName}'
+}
+
+# JOB INDEX UID: whether the task runs in another pod than that
+runs_anew()
+{
+	now=$(runs "$1" "$2")
+	[ -n "${now% *}" ] && [ "${now% *}" != "$3" ]
+}
+
+# JOB N: whether N of its tasks run
+tasks_run()
+{
+	[ "$(aiq -h -o running_tasks "$1")" = "$2" ]
+}
+
+# JOB INDEX: prints the uid of the task's claim
+claim_of()
+{
+	kube -n "$ns" get resourceclaim "aj-test-$1-1-$2" -o \
+		'jsonpath={.metadata.uid}'
+}
+
+# JOB INDEX: prints pod and claim of the task
+pair_of()
+{
+	echo "$(runs "$1" "$2") $(claim_of "$1" "$2")"
+}
+
+# JOB INDEX NODE: prints what is wrong with the claim of the task on that node
+wrong_claim()
+{
+	wrong_uid=$(runs "$1" "$2")
+	[ "$(devices_of "aj-test-$1-1-$2")" = "$3/gpu-0 $3/gpu-1 " ] ||
+		echo "it has $(devices_of "aj-test-$1-1-$2")"
+	kube -n "$ns" get resourceclaim "aj-test-$1-1-$2" -o \
+		'jsonpath={.status.reservedFor[*].uid}' |
+		grep -qx "${wrong_uid% *}" || echo "it is for another pod"
+}
+
+# NODE: loses the node, and what its driver has published
+lose_node()
+{
+	kube delete node "$1" >/dev/null
+	kube delete resourceslice "$1-a" >/dev/null
+}
+
+# JOB INDEX: evicts the pod of the task, as a kubelet would
+evict()
+{
+	kube -n "$ns" patch pod --subresource=status --type=merge \
+		"$(kube -n "$ns" get pods --field-selector status.phase=Running \
+			-o 'jsonpath={.items[*].metadata.name}' -l \
+			"aisched.io/job-id=$1,batch.kubernetes.io/job-completion-index=$2")" \
+		-p '{"status": {"phase": "Failed", "reason": "Evicted",
+		"message": "low on memory", "conditions": [
+		{"type": "DisruptionTarget", "status": "True",
+		"reason": "TerminationByKubelet"}]}}' >/dev/null
+}
+
+# TEXT: whether the log has a line about a lost task of $id with TEXT
+is_lost()
+{
+	grep "job lose job=$id " "$log" | grep -qF -- "$1"
+}
+
+kube_nodes 4 l 0
+for node in l-0 l-1 l-2 l-3; do
+	kube_slice $node 1 1 a gpu-0:0:0 gpu-1:0:0
+done
+ok "more nodes come" wait_for gpus_are l-3 "2 2"
+id=$(aisub --parsable -n 3 --gpus-per-task 2 -x 'n-[0-2],p-0' \
+	--on-task-failure replace --wrap true)
+ok "a gang is on three of them" wait_for is_state "$id" RUNNING
+was=$(runs "$id" 1) old=$(claim_of "$id" 1)
+others="$(pair_of "$id" 0), $(pair_of "$id" 2)"
+lose_node "${was#* }"
+ok "one is lost: its task runs in another pod" \
+	wait_for "runs_anew $id 1 ${was% *} && tasks_run $id 3"
+now=$(runs "$id" 1)
+is "with a claim for GPUs of another node" "$(wrong_claim "$id" 1 "${now#* }")" ""
+ok "which is a new one" [ "$(claim_of "$id" 1)" != "$old" ]
+is "the other tasks keep pods and claims" \
+	"$(pair_of "$id" 0), $(pair_of "$id" 2)" "$others"
+is "no GPU is given twice" "$(places "$id" | tr ' ' '\n' | sort | uniq -d)" ""
+is "this is no restart" "$(aiq -h -o state,restarts,attempt "$id" | xargs)" \
+	"RUNNING 0 1"
+
+old=$(claim_of "$id" 1)
+lose_node "${now#* }"
+ok "another one is lost: there is no room for its task" \
+	wait_for "tasks_run $id 2"
+kill_daemon
+start_daemon
+kube_nodes 1 m 0
+kube_slice m-0 1 1 a gpu-0:0:0 gpu-1:0:0
+ok "the next daemon places it on a node that comes" \
+	wait_for "runs_anew $id 1 ${now% *} && tasks_run $id 3"
+is "with a claim for its GPUs" "$(wrong_claim "$id" 1 m-0)" ""
+ok "which is new, too" [ "$(claim_of "$id" 1)" != "$old" ]
+is "the others still have theirs" \
+	"$(pair_of "$id" 0), $(pair_of "$id" 2)" "$others"
+
+was=$(runs "$id" 2)
+part_hang controllers
+evict "$id" 2
+ok "a kubelet evicts a task" wait_for is_lost "Evicted: low on memory"
+ok "its GPUs are still taken" wait_for gpus_are "${was#* }" "2 0"
+part_wake controllers
+ok "until they are free: then it is back" \
+	wait_for "runs_anew $id 2 ${was% *} && tasks_run $id 3"
+is "with its GPUs" "$(wrong_claim "$id" 2 "${was#* }")" ""
+is "this was no restart" "$(aiq -h -o state,restarts,attempt "$id" | xargs)" \
+	"RUNNING 0 1"
+aicancel --wait "$id"
+ok "nothing is left of the gang" wait_for nothing_is_left
+
+id=$(aisub --parsable -n 2 --min-tasks 1 --gpus-per-task 2 \
+	-x 'n-[0-2],p-0' --wrap true)
+ok "an elastic job runs" wait_for \
+	"runs_anew $id 0 none && runs_anew $id 1 none && tasks_run $id 2"
+kept=$(pair_of "$id" 0) was=$(runs "$id" 1)
+lose_node "${was#* }"
+ok "a node of it is lost: it grows onto another one" \
+	wait_for "runs_anew $id 1 ${was% *} && tasks_run $id 2"
+now=$(runs "$id" 1)
+is "with a claim for GPUs there" "$(wrong_claim "$id" 1 "${now#* }")" ""
+is "its other task keeps pod and claim" "$(pair_of "$id" 0)" "$kept"
+aicancel --wait "$id"
+ok "nothing is left of it, either" wait_for nothing_is_left
+
 # --- GPUs that are linked -----------------------------------------------------------
 
 # NODE: whether aiq does not list the node

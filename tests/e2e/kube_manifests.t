@@ -544,6 +544,8 @@ may "it makes claims of devices" yes create resourceclaims.resource.k8s.io \
 	--namespace "$ns"
 may "but not elsewhere" no create resourceclaims.resource.k8s.io \
 	--namespace default
+may "and deletes them" yes delete resourceclaims.resource.k8s.io \
+	--namespace "$ns"
 may "it cordons nodes" yes patch nodes
 may "but leaves them be" no delete nodes
 may "it writes Events" yes create events.events.k8s.io --namespace "$ns"

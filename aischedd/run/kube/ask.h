@@ -36,6 +36,7 @@ enum kube_ask_kind {
 	ASK_GRANT_KEEP, /* add the finalizer that the ResourceClaim lost */
 	ASK_GRANT_FILL, /* allocate devices to the ResourceClaim */
 	ASK_GRANT_MAP,  /* name the ResourceClaim in its pod's status */
+	ASK_GRANT_DROP, /* delete the ResourceClaim of a task that moves */
 	ASK_BIND,
 	ASK_LEAVE,  /* set the deadline of a pod to now, so that it ends */
 	ASK_LOSE,   /* set a pod to Failed, as its node is lost */

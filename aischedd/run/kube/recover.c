@@ -103,24 +103,26 @@ static void answer_unknown(struct kube *kube, const struct kube_owner *id)
 	         kube->arg);
 }
 
-/* Returns another pod of the attempt that had a node and the same index as
- * `task`; NULL: there is none. */
+/* Returns the last other pod of the attempt that had a node and the same index
+ * as `task`; NULL: there is none. */
 static struct kube_task *before(struct kube_attempt *a,
                                 const struct kube_task *task)
 {
-	struct kube_task *other;
+	struct kube_task *other, *found = NULL;
 
 	TAILQ_FOREACH(other, &a->tasks, of_list)
 		if (other != task && other->pod.index == task->pod.index &&
-		    *other->pod.node)
-			return other;
-	return NULL;
+		    *other->pod.node &&
+		    (!found || other->pod.end >= found->pod.end))
+			found = other;
+	return found;
 }
 
 /*
  * Set the slots of the attempt: one for each pod that has a node and was not
- * told to leave. A pod that is not bound yet, but replaces a bound pod, has the
- * node of that pod. Returns whether the start was complete: each of the
+ * told to leave. A pod that is not bound yet, but replaces one that failed, has
+ * the node of that pod; if it replaces a lost one, resize() says where its task
+ * is. Returns whether the start was complete: each of the
  * `started` tasks with which the attempt started has run.
  */
 static bool find_slots(struct kube_attempt *a, uint32_t started)
@@ -143,7 +145,7 @@ static bool find_slots(struct kube_attempt *a, uint32_t started)
 			continue;
 		if (a->make.replace)
 			was = before(a, task);
-		if (was && !*node)
+		if (was && !*node && !kube_task_is_lost(a, was))
 			node = was->pod.node;
 		ran += index < started && (was || task->pod.ran);
 		if (!*node || !strcmp(task->pod.leave, KUBE_LEAVE_SHRINK))

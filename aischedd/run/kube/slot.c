@@ -45,12 +45,13 @@ static bool index_is_taken(struct kube_attempt *a, const struct kube_slot *slot,
 	for (uint32_t i = 0; i < n; i++)
 		if (slot[i].node && slot[i].index == index)
 			return true;
-	/* The index still has a ResourceClaim, which cannot be changed to the
-	 * GPUs of another task. */
-	if (a->start.told && a->give.by_claims && kube_give_found(a, index))
-		return true;
 	if (task && kube_task_comes_back(a, task))
 		return false;
+	/* An elastic job need not wait until the cluster has freed the GPUs of
+	 * an earlier task of this index. A task placed anew keeps its index. */
+	if (a->start.told && a->give.by_claims && !a->make.loss.whole &&
+	    kube_give_found(a, index))
+		return true;
 	return task && (kube_task_is_bound(task) || *task->pod.leave ||
 	                kube_pod_is_over(&task->pod));
 }

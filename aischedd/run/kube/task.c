@@ -61,9 +61,8 @@ static bool index_lives(const struct kube_attempt *a,
 bool kube_task_comes_back(const struct kube_attempt *a,
                           const struct kube_task *task)
 {
-	return a->make.loss.least && !a->give.by_claims &&
-	       kube_task_is_lost(a, task) && !*task->pod.leave &&
-	       index_lives(a, task);
+	return a->make.loss.least && kube_task_is_lost(a, task) &&
+	       !*task->pod.leave && index_lives(a, task);
 }
 
 const char *kube_task_loss(const struct kube_attempt *a,

@@ -141,6 +141,7 @@ void kube_tell_lost(struct kube_attempt *a)
 		gpus[ev.nodes.n++] = slot->gpus;
 	}
 	if (first) {
+		kube_devices_settle(a);
 		loss_text(a, first, ev.nodes.n, &text);
 		ev.text = text.data;
 		a->telling.lost = a->make.loss.whole > 0;

@@ -65,11 +65,15 @@ bool kube_devices_is_planned(const struct kube *kube,
 	    claim->ours ? kube_attempt_find((struct kube *)kube, &claim->owner)
 			: NULL;
 	const struct kube_slot *slot;
+	uint64_t bits;
 
 	if (!a || a->end.over)
 		return false;
 	slot = kube_slot_at(a, claim->index);
-	return slot && !strcmp(slot->node, claim->node);
+	if (!slot || slot->told || strcmp(slot->node, claim->node) != 0)
+		return false;
+	bits = kube_devices_bits(kube, claim);
+	return !bits || !slot->gpus || bits == slot->gpus;
 }
 
 bool kube_devices_is_claimed(const struct kube *kube, const char *pool,

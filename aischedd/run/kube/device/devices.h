@@ -143,7 +143,8 @@ void kube_devices_expect(struct kube *kube, struct kube_claimed *claim,
                          const struct kube_given *given);
 
 /* Whether the claim is for a task of ours that runs or is to run on the claim's
- * node. The daemon counts the devices of such a task itself. */
+ * node, with the claim's GPUs, and that was not reported as lost. The daemon
+ * counts the devices of such a task itself. */
 bool kube_devices_is_planned(const struct kube *kube,
                              const struct kube_claimed *claim);
 

@@ -20,25 +20,20 @@ enum {
 
 /* --- decide whether the attempt gets GPUs by claims or by a plugin -------- */
 
-/* Fail the start, because some nodes give GPUs by ResourceClaims and others by
- * a plugin. Blame the node of this slot, the first that differs. */
-static void fail_mixed(struct kube_attempt *a, struct kube_slot *slot)
-{
-	char *text = xasprintf(
-	    "node '%s' gives GPUs by %s and others of its nodes do not: name "
-	    "nodes of one kind with --constraint or --nodelist",
-	    slot->node, a->give.by_claims ? "a plugin" : "claims");
-
-	slot->failed |= !a->end.fault.code;
-	kube_end_fail(a, FAULT_SYSTEM, text);
-	free(text);
-}
-
+/* Fail the start. If the attempt runs, and goes on without this slot's task,
+ * report the task as lost instead, so that it tries another node. Frees the
+ * text. Returns false. */
 static bool fail_for(struct kube_attempt *a, struct kube_slot *slot,
                      enum start_fault fault, char *text)
 {
+	struct kube_task *task = kube_attempt_at(a, slot->index);
+
 	slot->failed |= slot->node && !a->end.fault.code;
 	kube_end_fail(a, fault, text);
+	if (kube_end_may_lose(a) && kube_make_may_bind(task)) {
+		kube_slot_lose(slot, task->pod.name, text);
+		slot->refused = true;
+	}
 	free(text);
 	return false;
 }
@@ -48,6 +43,17 @@ static bool fail(struct kube_attempt *a, struct kube_slot *slot, char *text)
 	return fail_for(a, slot, FAULT_SYSTEM, text);
 }
 
+/* Fail the start, because some nodes give GPUs by ResourceClaims and others by
+ * a plugin. Blame the node of this slot, the first that differs. */
+static void fail_mixed(struct kube_attempt *a, struct kube_slot *slot)
+{
+	fail(a, slot,
+	     xasprintf("node '%s' gives GPUs by %s and others of its nodes do "
+	               "not: name nodes of one kind with --constraint or "
+	               "--nodelist",
+	               slot->node, a->give.by_claims ? "a plugin" : "claims"));
+}
+
 /* Fail the start, because the node can never give that much, or that little, of
  * a GPU: tasks with such a request try other nodes. */
 static bool refuse(struct kube_attempt *a, struct kube_slot *slot, char *text)
@@ -55,13 +61,17 @@ static bool refuse(struct kube_attempt *a, struct kube_slot *slot, char *text)
 	return fail_for(a, slot, FAULT_REFUSED, text);
 }
 
-/* Whether all nodes from which the attempt gets GPUs give them in the same way,
- * by claims or by a plugin, which gives no parts. If not, fails the start. */
+/* Whether all nodes from which the attempt is to get GPUs give them in the same
+ * way, by claims or by a plugin, which gives no parts. If not, fails the start.
+ */
 static bool is_one_kind(struct kube_attempt *a)
 {
 	for (uint32_t i = 0; i < a->slots.n; i++) {
 		struct kube_slot *slot = &a->slots.slot[i];
 
+		if (a->start.told &&
+		    !kube_make_may_bind(kube_attempt_at(a, slot->index)))
+			continue;
 		if (slot->gpus && slot->milli < 1000 &&
 		    !kube_devices_has(a->kube, slot->node))
 			return refuse(a, slot,
@@ -121,11 +131,13 @@ void kube_give_recall(struct kube_attempt *a)
 {
 	for (uint32_t i = 0; i < a->slots.n; i++) {
 		struct kube_slot *slot = &a->slots.slot[i];
+		const struct kube_claimed *claim = claim_at(a, slot->index);
 
 		slot->gpus = kube_give_found(a, slot->index);
-		slot->milli =
-		    slot->gpus ? claim_at(a, slot->index)->milli : 1000;
 		a->give.by_claims |= slot->gpus != 0;
+		if (slot->gpus && strcmp(claim->node, slot->node) != 0)
+			slot->gpus = 0;
+		slot->milli = slot->gpus ? claim->milli : 1000;
 	}
 }
 
@@ -249,6 +261,47 @@ static bool fill(struct kube_attempt *a, struct kube_slot *slot,
 	return false;
 }
 
+/* Whether the claim is one of the attempt. */
+static bool is_its(const struct kube_attempt *a,
+                   const struct kube_claimed *claim)
+{
+	return claim->ours && claim->owner.job == a->id.job &&
+	       claim->owner.attempt == a->id.attempt;
+}
+
+/* Whether the claim was made for the GPUs of this slot. */
+static bool is_for(const struct kube_attempt *a, const struct kube_slot *slot,
+                   const struct kube_claimed *claim)
+{
+	return is_its(a, claim) && !strcmp(claim->node, slot->node) &&
+	       kube_devices_bits(a->kube, claim) == slot->gpus &&
+	       claim->milli == slot->milli;
+}
+
+/* Make the next call that gets rid of a claim for other GPUs. If the attempt
+ * runs, it is that of a lost task of this index: the cluster frees its devices,
+ * as its pod has ended; then the claim is deleted, and another one made under
+ * its name. Fails the start if the attempt does not run yet. Returns false. */
+static bool drop(struct kube_attempt *a, struct kube_slot *slot,
+                 struct kube_task *task, struct kube_claimed *claim)
+{
+	if (!a->start.told || a->give.named || !is_its(a, claim))
+		return fail(a, slot,
+		            xasprintf("ResourceClaim '%s' in namespace '%s' "
+		                      "exists and is for other GPUs: delete it",
+		                      claim->name, a->space->name));
+	/* The cluster frees no devices for which this pod waits: the pod was to
+	 * get them when its task moved on. Have another pod made. */
+	if (claim->allocated &&
+	    kube_grant_is_for(claim->reserved, task->pod.uid))
+		kube_end_lose(a, task, "NotStarted",
+		              "its task moves to other GPUs");
+	else if (!claim->allocated && !claim->asked)
+		ask_claim(a, task, ASK_GRANT_DROP, claim,
+		          kube_object_deletion(claim->uid, -1));
+	return false;
+}
+
 /* Whether the claim has exactly the devices of the plan. */
 static bool has_them(const struct kube_claimed *claim,
                      const struct kube_given *given)
@@ -303,15 +356,8 @@ static bool give(struct kube_attempt *a, struct kube_slot *slot,
 		return false;
 	if (!claim)
 		return make(a, slot, task, &given, name);
-	if (!claim->ours || claim->owner.job != a->id.job ||
-	    claim->owner.attempt != a->id.attempt ||
-	    strcmp(claim->node, slot->node) != 0 ||
-	    kube_devices_bits(a->kube, claim) != slot->gpus ||
-	    claim->milli != slot->milli)
-		return fail(a, slot,
-		            xasprintf("ResourceClaim '%s' in namespace '%s' "
-		                      "exists and is for other GPUs: delete it",
-		                      name, a->space->name));
+	if (!is_for(a, slot, claim))
+		return drop(a, slot, task, claim);
 	if (!claim->allocated)
 		return fill(a, slot, task, claim, &given);
 	/* The claim is still reserved for an earlier pod of this index: wait

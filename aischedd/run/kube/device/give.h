@@ -6,7 +6,9 @@
  * to the claim. The Job owns the claim, so both are deleted together; the
  * cluster frees the devices when the pod has ended. A Job of one pod names the
  * claim in its template. The pods of other Jobs request an extended resource of
- * the DeviceClass, and we name the claim in the status of each pod.
+ * the DeviceClass, and we name the claim in the status of each pod. If a task
+ * of such a Job is lost and placed anew, its claim is deleted once the cluster
+ * has freed the devices, and another one of the same name is made.
  */
 #ifndef AISCHEDD_RUN_KUBE_DEVICE_GIVE_H
 #define AISCHEDD_RUN_KUBE_DEVICE_GIVE_H

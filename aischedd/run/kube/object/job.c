@@ -296,9 +296,8 @@ struct spec_loss kube_object_job_loss(const struct kube_home *home,
 {
 	struct spec_loss loss = spec_loss(job->spec);
 
-	/* The ResourceClaim of an index cannot be changed to other GPUs, so a
-	 * lost task cannot move to another node: its loss ends the attempt. */
-	if (home->by_claims && loss.whole)
+	/* The template of a Job of one pod names its ResourceClaim. */
+	if (home->by_claims && !kube_object_is_gang(job))
 		return (struct spec_loss){ 0, 0 };
 	return loss;
 }

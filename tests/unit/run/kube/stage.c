@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/run/kube/device/devices.h"
 #include "aischedd/run/kube/jobs.h"
 #include "libcommon/mem.h"
 
@@ -74,6 +75,7 @@ void stage_end(struct kube_stage *st)
 	kube_recover_free(kube);
 	kube_pods_free(kube);
 	kube_jobs_free(kube);
+	kube_devices_free(kube);
 	kube_nodes_free(kube->nodes);
 	kube_lease_free(kube->lease);
 	event_free(kube->soon);

@@ -1,11 +1,14 @@
 /* test_loss.c - pods that are lost with their nodes, and those that replace
  * them */
+#include <stdlib.h>
 #include <string.h>
 
 #include "aischedd/run/kube/answer.h"
+#include "aischedd/run/kube/device/devices.h"
 #include "aischedd/run/kube/log_pods.h"
 #include "aischedd/run/kube/look.h"
 #include "libcommon/clock.h"
+#include "libcommon/mem.h"
 #include "tests/unit/check.h"
 #include "tests/unit/run/kube/stage.h"
 
@@ -202,6 +205,138 @@ START_TEST(one_that_cannot_be_bound_goes_elsewhere)
 }
 END_TEST
 
+/* --- tasks that get their GPUs by ResourceClaims --- */
+
+static void seen(int what, const char *text)
+{
+	json_t *obj = json_loads(text, 0, NULL);
+
+	ck_assert_ptr_nonnull(obj);
+	kube_devices_news(st.kube, what, KUBE_ADDED, obj);
+	json_decref(obj);
+}
+
+/* Show the claim of task 0, which was made for GPU g of node n0; allocated to
+ * the pod of this uid, or to none if it is NULL. */
+static void show_claim(const char *version, const char *uid)
+{
+	char *status = xasprintf(
+	    "{\"allocation\": {\"devices\": {\"results\": [{\"driver\": \"d\","
+	    " \"pool\": \"n0\", \"device\": \"g\"}]}}, \"reservedFor\":"
+	    " [{\"uid\": \"%s\"}]}",
+	    uid ? uid : "");
+	char *text = xasprintf(
+	    "{\"metadata\": {\"namespace\": \"n\", \"name\": \"aj-c-1-1-0\","
+	    " \"uid\": \"u\", \"resourceVersion\": \"%s\", \"labels\":"
+	    " {\"aisched.io/cluster\": \"c\", \"aisched.io/job-id\": \"1\"},"
+	    " \"annotations\": {\"aisched.io/store\": \"s\","
+	    " \"aisched.io/pool\": \"p\", \"aisched.io/attempt\": \"1\","
+	    " \"aisched.io/index\": \"0\", \"aisched.io/node\": \"n0\","
+	    " \"aisched.io/gpus\": \"0=n0/g\"}}, \"status\": %s}",
+	    version, uid ? status : "{}");
+
+	seen(SEE_GRANTS, text);
+	free(text);
+	free(status);
+}
+
+/* Let each of four nodes show a GPU g. Task 0 moves from n0 to n2, and waits
+ * there in a pod that is not bound. */
+static void move(void)
+{
+	static char driver[] = "d";
+
+	stage_pod(a, 0, "two", "");
+	st.pool.device_driver = driver;
+	for (int i = 0; i < 4; i++) {
+		char *text = xasprintf(
+		    "{\"metadata\": {\"name\": \"s%d\"}, \"spec\": {\"driver\":"
+		    " \"d\", \"nodeName\": \"n%d\", \"pool\": {\"name\": \"n%d\","
+		    " \"generation\": 1, \"resourceSliceCount\": 1},"
+		    " \"devices\": [{\"name\": \"g\"}]}}",
+		    i, i, i);
+
+		seen(SEE_SLICES, text);
+		free(text);
+	}
+	a->give.by_claims = true;
+	stage_lease(&st);
+	free(a->slots.slot[0].node);
+	a->slots.slot[0].node = xstrdup("n2");
+	a->slots.slot[0].gpus = 1;
+}
+
+START_TEST(a_claim_is_deleted_when_it_is_free)
+{
+	move();
+	show_claim("1", "uid-one");
+	ck_assert(!kube_give_step(a));
+	ck_assert(!kube_ask_is_open(a));
+	show_claim("2", NULL);
+	ck_assert(!kube_give_step(a));
+	ck_assert_uint_eq(a->calls.open[ASK_GRANT_DROP], 1);
+	ck_assert(!kube_give_step(a));
+	ck_assert_uint_eq(a->calls.open[ASK_GRANT_DROP], 1);
+	ck_assert_uint_eq(a->calls.open[ASK_GRANT], 0);
+}
+END_TEST
+
+START_TEST(a_pod_that_got_gpus_elsewhere_makes_way_for_another)
+{
+	move();
+	show_claim("1", "uid-two");
+	ck_assert(!kube_give_step(a));
+	ck_assert_uint_eq(a->calls.open[ASK_LOSE], 1);
+	ck_assert_uint_eq(a->calls.open[ASK_GRANT_DROP], 0);
+}
+END_TEST
+
+START_TEST(a_claim_of_an_attempt_that_has_not_started_stays)
+{
+	move();
+	a->start.told = false;
+	show_claim("1", NULL);
+	ck_assert(!kube_give_step(a));
+	ck_assert(!kube_ask_is_open(a));
+	ck_assert_str_eq(a->end.fault.text,
+	                 "ResourceClaim 'aj-c-1-1-0' in namespace 'n' exists "
+	                 "and is for other GPUs: delete it");
+}
+END_TEST
+
+START_TEST(a_task_whose_gpu_is_gone_goes_elsewhere)
+{
+	move();
+	stage_pod(a, 1, "other", "n1");
+	a->slots.slot[0].gpus = 2;
+	ck_assert(!kube_give_step(a));
+	kube_look_at(a);
+	ck_assert_str_eq(st.told.data,
+	                 "task 0 is lost: pod two on node n2: node 'n2' no "
+	                 "longer shows a GPU that it was to have; it is "
+	                 "placed anew|");
+}
+END_TEST
+
+/* Until the daemon hears of the loss, it counts the GPU itself. */
+START_TEST(a_gpu_is_held_from_the_report_of_the_loss_on)
+{
+	const struct kube_claimed *claim;
+
+	move();
+	free(a->slots.slot[0].node);
+	a->slots.slot[0].node = xstrdup("n0");
+	show_claim("1", "uid-one");
+	claim = kube_devices_claim(st.kube, "n", "aj-c-1-1-0");
+	ck_assert(kube_devices_is_planned(st.kube, claim));
+	a->slots.slot[0].gpus = 2;
+	ck_assert(!kube_devices_is_planned(st.kube, claim));
+	a->slots.slot[0].gpus = 1;
+	a->slots.slot[0].told = true;
+	ck_assert(!kube_devices_is_planned(st.kube, claim));
+}
+END_TEST
+
 /* --- logs, counts of pods, older Jobs --- */
 
 START_TEST(a_reader_of_its_log_waits_for_the_next_pod)
@@ -275,6 +410,11 @@ SUITE(kube_loss)
 	               a_start_that_a_kubelet_refuses_blames_that_node_only);
 	tcase_add_test(tc, a_task_placed_anew_that_does_not_start_is_given_up);
 	tcase_add_test(tc, one_that_cannot_be_bound_goes_elsewhere);
+	tcase_add_test(tc, a_claim_is_deleted_when_it_is_free);
+	tcase_add_test(tc, a_pod_that_got_gpus_elsewhere_makes_way_for_another);
+	tcase_add_test(tc, a_claim_of_an_attempt_that_has_not_started_stays);
+	tcase_add_test(tc, a_task_whose_gpu_is_gone_goes_elsewhere);
+	tcase_add_test(tc, a_gpu_is_held_from_the_report_of_the_loss_on);
 	tcase_add_test(tc, a_reader_of_its_log_waits_for_the_next_pod);
 	tcase_add_test(tc,
 	               pods_are_counted_once_while_their_attempt_is_not_known);

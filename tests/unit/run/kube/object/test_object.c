@@ -192,7 +192,7 @@ START_TEST(pods_that_are_lost_are_no_failures)
 	json_decref(obj);
 	by_claims.by_claims = true;
 	r.obj = obj = kube_object_job(&by_claims, &job, &err);
-	ck_assert_ptr_null(kube_list(&r, "spec.podFailurePolicy.rules"));
+	ck_assert_ptr_nonnull(kube_list(&r, "spec.podFailurePolicy.rules"));
 	json_decref(obj);
 }
 END_TEST
