@@ -132,30 +132,6 @@ aicancel "$last" "$full"
 
 # --- Jobs made with kubectl ----------------------------------------------------------
 
-# NAME LIMITS: creates a Job whose pod asks for that
-make_job()
-{
-	$k create -f - >/dev/null <<-END
-		{"apiVersion": "batch/v1", "kind": "Job",
-		"metadata": {"name": "$1", "labels":
-			{"aisched.io/queue": "default"}},
-		"spec": {"suspend": true, "template": {
-			"spec": {"restartPolicy": "Never",
-			"terminationGracePeriodSeconds": 1,
-			"schedulerName": "aisched",
-			"containers": [{"name": "a", "image": "a",
-				"resources": {"limits": {$2}}}]}}}}
-	END
-}
-
-# NAME: whether the Job has become a job; sets $id to its number
-has_id()
-{
-	id=$($k get job "$1" -o \
-		'jsonpath={.metadata.labels.aisched\.io/job-id}')
-	[ -n "$id" ]
-}
-
 # NAME TEXT: whether an Event about the Job says so
 says()
 {
@@ -164,18 +140,18 @@ says()
 		grep -q "$2"
 }
 
-make_job mine '"nvidia.com/mig-1g.10gb": "1"'
-ok "a Job that asks for a partition is queued" wait_for has_id mine
+kube_limited_job "$ns" mine '"nvidia.com/mig-1g.10gb": "1"'
+ok "a Job that asks for a partition is queued" wait_for kube_job_id "$ns" mine
 ok "and runs" wait_for is_state "$id" RUNNING
 is "as a job of that type" "$(aiq --no-header -o gpu_type "$id")" \
 	1g.10gb
-make_job both '"nvidia.com/mig-1g.10gb": "1", "nvidia.com/gpu": "1"'
+kube_limited_job "$ns" both '"nvidia.com/mig-1g.10gb": "1", "nvidia.com/gpu": "1"'
 ok "one that asks for more is refused" wait_for says both \
 	'ask for a 1g\.10gb and for other GPUs'
-make_job two '"nvidia.com/mig-1g.10gb": "2"'
+kube_limited_job "$ns" two '"nvidia.com/mig-1g.10gb": "2"'
 ok "and one that asks for two" wait_for says two \
 	'a task can have one 1g\.10gb, not 2'
-make_job odd '"nvidia.com/mig-9g.99gb": "1"'
+kube_limited_job "$ns" odd '"nvidia.com/mig-9g.99gb": "1"'
 ok "and one with an unknown profile" wait_for says odd \
 	"does not count resource 'nvidia.com/mig-9g.99gb'"
 aicancel "$id"

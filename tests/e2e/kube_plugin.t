@@ -76,32 +76,8 @@ ok "until it is gone" wait_for node_has "rdma:4 rdma:4"
 
 # --- Jobs made with kubectl ---------------------------------------------------
 
-# RESOURCE: creates a Job whose pod asks for two
-make_job()
-{
-	$k create -f - >/dev/null <<-END
-		{"apiVersion": "batch/v1", "kind": "Job",
-		"metadata": {"name": "mine", "labels":
-			{"aisched.io/queue": "default"}},
-		"spec": {"suspend": true, "template": {
-			"spec": {"restartPolicy": "Never",
-			"terminationGracePeriodSeconds": 1,
-			"schedulerName": "aisched",
-			"containers": [{"name": "a", "image": "a",
-				"resources": {"limits": {"$1": "2"}}}]}}}}
-	END
-}
-
-# whether the Job has become a job; sets $id to its number
-has_id()
-{
-	id=$($k get job mine -o \
-		'jsonpath={.metadata.labels.aisched\.io/job-id}')
-	[ -n "$id" ]
-}
-
-make_job rdma/hca
-ok "a Job that asks for some is queued" wait_for has_id
+kube_limited_job "$ns" mine '"rdma/hca": "2"'
+ok "a Job that asks for some is queued" wait_for kube_job_id "$ns" mine
 becomes "and runs" "$id" RUNNING
 is "as a job with devices" "$(aiq -h -o device "$id")" rdma:2
 is "which it holds" "$(aiq --nodes -h -o devices_free)" rdma:2

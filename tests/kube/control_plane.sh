@@ -286,6 +286,31 @@ kube_bind()
 	END
 }
 
+# NAMESPACE NAME LIMITS: creates a Job for the queue "default", whose pod asks
+# for these limits
+kube_limited_job()
+{
+	kube --namespace "$1" create -f - >/dev/null <<-END
+		{"apiVersion": "batch/v1", "kind": "Job",
+		"metadata": {"name": "$2", "labels":
+			{"aisched.io/queue": "default"}},
+		"spec": {"suspend": true, "template": {
+			"spec": {"restartPolicy": "Never",
+			"terminationGracePeriodSeconds": 1,
+			"schedulerName": "aisched",
+			"containers": [{"name": "a", "image": "a",
+				"resources": {"limits": {$3}}}]}}}}
+	END
+}
+
+# NAMESPACE NAME: whether the Job has become a job; sets $id to its number
+kube_job_id()
+{
+	id=$(kube --namespace "$1" get job "$2" -o \
+		'jsonpath={.metadata.labels.aisched\.io/job-id}')
+	[ -n "$id" ]
+}
+
 # --- simulated nodes -------------------------------------------------------
 
 # [OPTION]...: starts kwok, which simulates pods on the nodes of kube_nodes():
