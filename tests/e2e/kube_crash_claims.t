@@ -128,4 +128,41 @@ for node in more-0 more-1 more-2; do
 done
 each_call losses
 
+# --- a job shrinks before a pod that has GPUs is bound ------------------------------
+
+# JOB TEXT: whether devices() prints TEXT
+devices_are()
+{
+	[ "$(devices "$1")" = "$2" ]
+}
+
+# JOB N: whether N of its tasks are to run
+has_tasks()
+{
+	[ "$(fields "$1" running_tasks)" = "$2" ]
+}
+
+four="gpu-0 gpu-0 gpu-1 gpu-1 "
+other=$(aisub --parsable --gpus-per-task 2 --nodelist more-1 --wrap true)
+ok "a job runs" wait_for runs "$other" 1
+id=$(aisub --parsable -n 2 --min-tasks 1 --gpus-per-task 2 \
+	--nodelist 'more-[0-1]' --wrap true)
+ok "half an elastic job runs beside it" wait_for runs "$id" 1
+between say 404 /binding
+aicancel "$other"
+ok "it grows: a pod has GPUs, and is not bound" wait_for \
+	eval 'has_tasks "$id" 2 && devices_are "$id" "$four"'
+better=$(aisub --parsable --class interactive --gpus-per-task 2 \
+	--nodelist more-1 --wrap true)
+ok "it must shrink" wait_for has_tasks "$id" 1
+between
+ok "the GPUs go to the better job" wait_for runs "$better" 1
+is "it keeps its others" "$(devices "$id")" "gpu-0 gpu-1 "
+is "and runs" "$(fields "$id" state,restarts,attempt | xargs)" "RUNNING 0 1"
+aicancel "$better"
+ok "it grows again" wait_for has_tasks "$id" 2
+ok "and has GPUs" wait_for devices_are "$id" "$four"
+aicancel "$id"
+ok "no claim is left of it" wait_for no_claim_is_left
+
 done_testing

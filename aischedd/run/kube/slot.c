@@ -157,6 +157,18 @@ void kube_slot_set_all(struct kube_attempt *a, const struct run_job *job)
 	}
 }
 
+/* End a pod that no longer has a slot. A pod that is not bound does not end by
+ * a deadline, and may wait: but if it has GPUs by a claim, the cluster frees
+ * these only when it has ended. */
+static void end_removed(struct kube_attempt *a, struct kube_task *task)
+{
+	if (a->give.by_claims && kube_make_may_bind(task) &&
+	    kube_give_holds(a, (uint32_t)task->pod.index))
+		kube_end_lose(a, task, "Removed", "the job shrinks");
+	else
+		kube_end_leave(a, task, KUBE_LEAVE_SHRINK);
+}
+
 void kube_slot_shrink(struct kube_attempt *a)
 {
 	struct kube_task *task;
@@ -165,7 +177,7 @@ void kube_slot_shrink(struct kube_attempt *a)
 	TAILQ_FOREACH(task, &a->tasks, of_list) {
 		if (kube_slot_at(a, (uint32_t)task->pod.index))
 			continue;
-		kube_end_leave(a, task, KUBE_LEAVE_SHRINK);
+		end_removed(a, task);
 		/* Answer only when the pod's GPUs are free. Otherwise the
 		 * daemon would plan with these GPUs for another job, see that
 		 * they are still used, and evict further jobs. */
