@@ -197,6 +197,7 @@ static void add_runs(struct dice *d, struct buf *t, uint32_t nnodes)
 		bool suspended = !roll(d, 6),
 		     ending = !suspended && !roll(d, 5);
 		struct buf shape = { 0 };
+		bool firm;
 
 		add_shape(d, &shape);
 		/* not elastic: the job has lost tasks with a node */
@@ -208,15 +209,16 @@ static void add_runs(struct dice *d, struct buf *t, uint32_t nnodes)
 		         suspended ? "" : " tasks=4 nodes=3",
 		         suspended ? "" : " tasks=5 nodes=2",
 		         suspended ? "" : " tasks=6 nodes=3 tasks_per_node=2"));
-		buf_printf(t, "run %u%s%s%s%s%s%s priority=%s start=%s",
-		           (unsigned)i + 1, shape.data,
-		           suspended ? " suspended" : "",
-		           ending ? " ending" : "",
-		           PICK(d, "", " preemptible", " preemptible freezable",
-		                " preemptible freezable"),
-		           PICK(d, "", "", "", " safe=1100"),
-		           PICK(d, "", " end=1100", " end=900", " end=5000"),
-		           PICK(d, "0", "0", "5"), PICK(d, "0", "500", "990"));
+		firm = !roll(d, 4);
+		buf_printf(
+		    t, "run %u%s%s%s%s%s%s priority=%s start=%s",
+		    (unsigned)i + 1, shape.data, suspended ? " suspended" : "",
+		    ending ? " ending" : "",
+		    firm ? ""
+			 : PICK(d, " preemptible", " preemptible freezable"),
+		    PICK(d, "", "", "", " safe=1100"),
+		    PICK(d, "", " end=1100", " end=900", " end=5000"),
+		    PICK(d, "0", "0", "5"), PICK(d, "0", "500", "990"));
 		buf_puts(t, PICK(d, "", " served=30000", " served=400000"));
 		if (suspended)
 			buf_puts(t, PICK(d, "", " ran=300", " ran=599"));
@@ -225,8 +227,8 @@ static void add_runs(struct dice *d, struct buf *t, uint32_t nnodes)
 		buf_printf(t, " on=n%u,n%u\n", (unsigned)roll(d, nnodes),
 		           (unsigned)roll(d, nnodes));
 		if (suspended && roll(d, 3))
-			buf_printf(t, "pend %u%s resumes\n", (unsigned)i + 1,
-			           shape.data);
+			buf_printf(t, "pend %u%s resumes%s\n", (unsigned)i + 1,
+			           shape.data, firm ? " nonpreemptible" : "");
 		buf_free(&shape);
 	}
 }
