@@ -104,6 +104,7 @@ static int64_t run_ends(const struct audit *a, uint32_t run)
 {
 	const struct snap *s = a->s;
 	int64_t assumed = s->queue.assumed_time[s->run.queue[run]];
+	uint32_t resv = s->req.reservation[s->run.req[run]];
 
 	if (s->run.ending[run])
 		return s->now;
@@ -111,8 +112,11 @@ static int64_t run_ends(const struct audit *a, uint32_t run)
 		return resumed_ends(a, run);
 	if (s->run.end[run] != SNAP_NEVER)
 		return s->run.end[run] > s->now ? s->run.end[run] : s->now;
+	/* A job without a time limit ends with its reservation. */
 	if (assumed == CONF_NONE || !assumed)
-		return FOREVER;
+		return resv != SNAP_NONE && s->resv.end[resv] > s->now
+		           ? s->resv.end[resv]
+		           : FOREVER;
 	while (s->run.start[run] + assumed <= s->now && assumed < FOREVER / 4)
 		assumed *= 2;
 	return s->run.start[run] + assumed;

@@ -7,7 +7,12 @@
 int64_t future_runs_assumed(const struct snap *s, uint32_t run)
 {
 	int64_t assumed = s->queue.assumed_time[s->run.queue[run]];
+	uint32_t resv = s->req.reservation[s->run.req[run]];
 
+	if (assumed <= 0)
+		return resv != SNAP_NONE && s->resv.end[resv] > s->now
+		           ? s->resv.end[resv]
+		           : SNAP_NEVER;
 	while (s->run.start[run] + assumed <= s->now && assumed < INT64_MAX / 4)
 		assumed *= 2;
 	return s->run.start[run] + assumed;

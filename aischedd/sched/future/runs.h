@@ -28,8 +28,9 @@ struct future_runs *future_runs_new(const struct snap *snap,
 void future_runs_change(struct future_runs *st, const struct snap *snap,
                         uint32_t run, int64_t end);
 
-/* Returns the assumed end of a run without time limit. The assumed_time of its
- * queue must be more than 0. */
+/* Returns the time by which a run without time limit is taken to have ended:
+ * its queue may assume one, and its reservation ends it. SNAP_NEVER: unknown.
+ */
 int64_t future_runs_assumed(const struct snap *snap, uint32_t run);
 
 /* Returns the time by which a running job will have ended, or SNAP_NEVER if
@@ -41,9 +42,7 @@ static inline int64_t future_runs_end(const struct snap *s, uint32_t run)
 	if (s->run.suspended[run])
 		return SNAP_NEVER;
 	if (s->run.end[run] == SNAP_NEVER)
-		return s->queue.assumed_time[s->run.queue[run]] > 0
-		           ? future_runs_assumed(s, run)
-		           : SNAP_NEVER;
+		return future_runs_assumed(s, run);
 	return s->run.end[run] > s->now ? s->run.end[run] : s->now;
 }
 
