@@ -243,12 +243,24 @@ static uint32_t without_room(const struct settling *c,
 	return ret;
 }
 
+/* Place a holder's tasks beside the memory of all other tasks if possible, else
+ * as if tasks that are not bound moved their memory elsewhere. */
+static bool place_beside(struct pass *p, const struct claim_holder *h)
+{
+	bool placed;
+
+	p->place->work->fluid = false;
+	placed = place_held(p, h);
+	p->place->work->fluid = true;
+	return placed || place_held(p, h);
+}
+
 /* Try to start the holder now, on devices that may differ from those it would
  * get after all victims have ended. Fails if another holder of its nodes then
  * does not fit. */
 static bool place_now(const struct settling *c, const struct claim_holder *h)
 {
-	if (!is_admitted(c->p, h, true) || !place_held(c->p, h))
+	if (!is_admitted(c->p, h, true) || !place_beside(c->p, h))
 		return false;
 	for (uint32_t i = 0; i < h->n; i++) {
 		if (without_room(c, h, h->node[i]) != SNAP_NONE) {
