@@ -389,11 +389,15 @@ const struct snap *rehearse_grant(const struct snap *s, const struct snap *then,
 		/* A row whose starts are evicted loses the claims that it was
 		 * granted, but keeps the claims of earlier plans. */
 		const struct snap *old = vain[i].by ? origin : s;
+		size_t before = list.node.n;
 
-		for (uint32_t k = old->pend.claim_first[i];
-		     k < old->pend.claim_first[i + 1]; k++)
-			add_node(&list, old->claim[k]);
+		/* A claim that is granted names all nodes of a job, which may
+		 * have had another claim that is void. */
 		add_claims(&list, next, granted, i, SNAP_NONE);
+		for (uint32_t k = old->pend.claim_first[i];
+		     list.node.n == before && k < old->pend.claim_first[i + 1];
+		     k++)
+			add_node(&list, old->claim[k]);
 		row[i + 1] = (uint32_t)list.node.n;
 	}
 	*ret = *s;
