@@ -132,7 +132,9 @@ static int check_devices(const struct conf *old, const struct conf *conf,
 		if (same("device sections", old->device_names[i],
 		         conf->device_names[i], err) < 0 ||
 		    same("device sections", resource_of(&old->devices[i]),
-		         resource_of(&conf->devices[i]), err) < 0)
+		         resource_of(&conf->devices[i]), err) < 0 ||
+		    same_list("device sections", &old->devices[i].path,
+		              &conf->devices[i].path, err) < 0)
 			return -1;
 	return 0;
 }

@@ -484,6 +484,8 @@ static struct runner *new_local(struct pool_runner *p, struct err *err)
 		.max_processes = d->conf->max_processes,
 		.rlimits = d->conf->rlimits,
 		.constrain_devices = d->conf->pools[p->pool].constrain_devices,
+		.devices = d->conf->devices,
+		.ndevices = d->conf->ndevices,
 		.sample_s = d->conf->accounting.sample,
 		.files = d->files,
 		.node = this_host(d->conf, p->pool),

@@ -36,6 +36,7 @@ enum {
 	                          on Unix sockets, and as many over TCP */
 	LIMIT_NODES = 65536,
 	LIMIT_GPUS = 64,    /* on one node */
+	LIMIT_DEVICES = 64, /* on one node, of which jobs get particular ones */
 	LIMIT_CPUS = 65535, /* on one node */
 	LIMIT_SOCKETS = 32, /* NUMA nodes of a node */
 	LIMIT_LEVELS = 16,  /* of the topology */

@@ -26,6 +26,7 @@ static void put_bits(struct buf *out, uint64_t bits)
 /* The devices that a job's tasks have on one node; sets are bit masks. */
 struct had {
 	uint64_t gpus, gpu_numas, links, cpu_numas;
+	uint64_t devs; /* besides GPUs */
 	uint32_t ncpus;
 	/* the share of a GPU that each task has, in thousandths; 0:
 	 * whole GPUs */
@@ -39,6 +40,7 @@ static void look_at(struct had *had, const struct placement *place, uint32_t i,
 	const struct snap_task *task = &place->task[i];
 
 	had->gpus |= task->gpus;
+	had->devs |= task->devs;
 	if (task->gpus && task->gpu_milli < 1000)
 		had->part = task->gpu_milli;
 	if (task->gpus && task->units)
@@ -59,6 +61,35 @@ static void look_at(struct had *had, const struct placement *place, uint32_t i,
 			had->cpu_numas |= UINT64_C(1)
 			                  << node->cpu_numa[cpu] % 64;
 	}
+}
+
+/* Append the devices of a kind besides GPUs, as in ", rdma /dev/r0,/dev/r1".
+ * before: what comes before the first. Devices that are gone have no kind and
+ * are left out. Returns whether there are any. */
+static bool put_kind(struct buf *out, const struct node_devices *d, size_t kind,
+                     const char *name, uint64_t devs, const char *before)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < d->nhere; i++) {
+		if (!(devs >> i & 1) || d->kind[i] != kind)
+			continue;
+		if (any)
+			buf_printf(out, ",%s", d->name[i]);
+		else
+			buf_printf(out, "%s %s %s", before, name, d->name[i]);
+		any = true;
+	}
+	return any;
+}
+
+static void put_devs(struct buf *out, const struct conf *conf,
+                     const struct node *node, uint64_t devs, bool first)
+{
+	for (size_t k = 0; devs && k < conf->ndevices; k++)
+		if (put_kind(out, node->named, k, conf->device_names[k], devs,
+		             first ? "" : ","))
+			first = false;
 }
 
 static void put_had(struct buf *out, const struct had *had, bool many)
@@ -106,11 +137,16 @@ bool listing_devices(const struct state *state, const struct placement *place,
 		              place->task[end].node == place->task[i].node;
 		     end++)
 			look_at(&had, place, end, node);
-		if (!binds || (!had.gpus && !(many && had.ncpus)))
+		many = many && binds;
+		if (!binds)
+			had.gpus = 0;
+		if (!had.gpus && !had.devs && !(many && had.ncpus))
 			continue;
 		buf_printf(out, "%s%s:", out->len > was ? "; " : "",
 		           state_node_label(state, place->task[i].node));
 		put_had(out, &had, many);
+		put_devs(out, conf, node, had.devs,
+		         !had.gpus && !(many && had.ncpus));
 	}
 	return out->len > was;
 }

@@ -34,7 +34,7 @@ struct device_list {
  * descriptor of the attached program. If this fails, with errno, the devices of
  * the earlier call stay denied.
  */
-enum { DENY_LISTS = 2 };
+enum { DENY_LISTS = 8 };
 int deny_devices(const char *dir, const struct device_list *list, size_t n,
                  int *program);
 

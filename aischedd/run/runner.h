@@ -24,6 +24,12 @@
 struct buf;
 struct event_base;
 
+/* A device other than a GPU that its runner knows by name. */
+struct run_device {
+	const char *name; /* no other device of the node has it */
+	uint8_t kind;     /* number of its section in the configuration */
+};
+
 /* A node as its runner sees it. The daemon then applies what the configuration
  * says about the node (node sections, reserve_*). */
 struct node_info {
@@ -74,6 +80,12 @@ struct node_info {
 	uint32_t used_slots;
 	/* devices other than GPUs: all; in use, but not by our jobs */
 	struct device_counts devs, used_devs;
+	/* [ndevices] Devices of which tasks get particular ones, counted in
+	 * devs; at most LIMIT_DEVICES. kinds_named: bit i is set if those of
+	 * kind i are known by name; a node section cannot add any. */
+	const struct run_device *device;
+	uint32_t ndevices;
+	uint8_t kinds_named;
 };
 
 /* By how many nodes or pods a volume claim may be mounted at a time. */
@@ -530,9 +542,12 @@ struct runner_local_conf {
 	int64_t max_processes;
 	/* set of bits: which rlimits jobs inherit from their submitters */
 	uint32_t rlimits;
-	bool constrain_devices; /* a job can open no GPUs but its own */
-	int64_t sample_s;       /* seconds between samples of GPU use */
-	struct rlimit files;    /* RLIMIT_NOFILE for child processes */
+	/* a job can open no GPUs and no devices but its own */
+	bool constrain_devices;
+	const struct conf_device *devices; /* [ndevices] */
+	size_t ndevices;
+	int64_t sample_s;    /* seconds between samples of GPU use */
+	struct rlimit files; /* RLIMIT_NOFILE for child processes */
 	/* section of this host in the configuration, or NULL */
 	const struct conf_node *node;
 	const struct conf_health *health;

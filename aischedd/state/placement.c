@@ -8,6 +8,15 @@
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 
+static void put_devices(const struct node *node, uint64_t devs, struct buf *out)
+{
+	char before = '=';
+
+	for (; devs; devs &= devs - 1, before = ',')
+		buf_printf(out, "%c%s", before,
+		           node->named->name[__builtin_ctzll(devs)]);
+}
+
 void state_placement_format(const struct state *state,
                             const struct placement *place, bool by_pool,
                             struct buf *out)
@@ -27,6 +36,23 @@ void state_placement_format(const struct state *state,
 			buf_printf(out, "@%x", t->numas);
 		if (t->units)
 			buf_printf(out, "+%x", t->units);
+		put_devices(&state->nodes.node[t->node], t->devs, out);
+	}
+}
+
+/* Returns the devices in a text "NAME,NAME", which ends at ';' or with *s, and
+ * moves *s there. */
+static uint64_t parse_devices(struct node *node, char **s)
+{
+	uint64_t devs = 0;
+	size_t len;
+
+	for (;; *s += 1) {
+		len = strcspn(*s, ",;");
+		devs |= devices_intern(node, *s, len);
+		*s += len;
+		if (**s != ',')
+			return devs;
 	}
 }
 
@@ -49,7 +75,7 @@ static int task_parse(struct state *state, const char **s,
 	if (*end++ != ':')
 		return -1;
 	task->cpu_first = (uint32_t)*n;
-	while (*end && !strchr(";@+", *end)) {
+	while (*end && !strchr(";@+=", *end)) {
 		*use = GROW(*use, *n, cap);
 		(*use)[*n].cpu = (uint16_t)strtoul(end, &end, 10);
 		if (*end++ != '/')
@@ -57,7 +83,7 @@ static int task_parse(struct state *state, const char **s,
 		(*use)[(*n)++].milli = (uint16_t)strtoul(end, &end, 10);
 		if (*end == ',')
 			end++;
-		else if (*end && !strchr(";@+", *end))
+		else if (*end && !strchr(";@+=", *end))
 			return -1;
 	}
 	task->numas = 0;
@@ -66,6 +92,12 @@ static int task_parse(struct state *state, const char **s,
 	task->units = 0;
 	if (*end == '+')
 		task->units = (uint8_t)strtoul(end + 1, &end, 16);
+	task->devs = 0;
+	if (*end == '=') {
+		end++;
+		task->devs =
+		    parse_devices(&state->nodes.node[task->node], &end);
+	}
 	if (*end && *end != ';')
 		return -1;
 	*s = end;

@@ -14,8 +14,9 @@ struct state;
  * separated by ';'. GPUS is a hexadecimal mask. The first MILLI is the part of
  * each GPU that the task holds, in thousandths, the others are parts of CPUs.
  * "@NUMAS" (a mask of NUMA nodes) and "+UNITS" (a mask of slices of a GPU)
- * follow if they are not 0. by_pool: write each NODE as "POOL/NAME", which
- * state_placement_parse() needs if pools have nodes with the same name. */
+ * follow if they are not 0, then "=NAME,NAME", its devices. by_pool: write each
+ * NODE as "POOL/NAME", which state_placement_parse() needs if pools have nodes
+ * with the same name. */
 void state_placement_format(const struct state *state,
                             const struct placement *place, bool by_pool,
                             struct buf *out);

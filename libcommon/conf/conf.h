@@ -104,6 +104,9 @@ struct conf_device {
 	/* the resource by which device plugins count it, "rdma/hca"; NULL: only
 	 * node sections say how many a node has */
 	const char *resource;
+	/* patterns of device files: each is a device of this machine, of which
+	 * jobs get particular ones */
+	struct strlist path;
 };
 
 struct conf_pool {

@@ -526,6 +526,7 @@ static const struct conf_key topology_keys[] = {
 #define AT(member) offsetof(struct conf_device, member)
 static const struct conf_key device_keys[] = {
 	KEY("resource", TEXT, resource, .check = check_resource),
+	KEY("path", LIST, path, .check = check_path),
 };
 #undef AT
 

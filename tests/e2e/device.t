@@ -45,4 +45,135 @@ sed -i 's/^device other/device fpga/; s/rdma:3/rdma:1/' "$conf"
 run aictl reload
 is "how many there are may change" "$(aiq --nodes -h -o devices_free)" rdma:1
 
+# --- devices that this machine finds ---------------------------------------------
+
+# LINE...: restarts the daemon with these lines
+machine()
+{
+	stop_daemon
+	configure "queue default { grace = \"2s\" }
+$(printf '%s\n' "$@")"
+	start_daemon
+}
+
+ln -s /dev/zero again
+machine "pool here { runner = local }" \
+	"device ib-hca { path = {\"/dev/zero\", \"/dev/full\", \"$PWD/again\"} }" \
+	"device fpga { path = {\"/dev/[r]andom\", \"/dev/none\", \"/etc/passwd\"} }"
+is "each device is counted once, whatever its names" \
+	"$(aiq --nodes -h -o devices,devices_free | tr -s ' ')" \
+	"ib-hca:2,fpga:1 ib-hca:2,fpga:1"
+seen='echo "$AISCHED_DEVICE_IB_HCA=$AISCHED_DEVICE_FPGA"'
+gate a
+a=$(submit --device ib-hca --wrap "$seen; $(at_gate a)")
+wait_for [ -s "slurm-$a.out" ]
+is "a job has its own" "$(cat "slurm-$a.out")" "/dev/zero="
+like "aiq JOB names it" "$(aiq "$a")" "devices +$(uname -n): ib-hca /dev/zero\$"
+b=$(submit --device ib-hca,fpga --wrap "$seen")
+becomes "another job" "$b" COMPLETED
+is "has others" "$(cat "slurm-$b.out")" "/dev/full=/dev/random"
+b=$(submit --device ib-hca:2 --wrap "$seen")
+waits "a job waits for both" "$b" Devices "needs 2 ib-hca"
+open_gate a
+becomes "it runs when they are free" "$b" COMPLETED
+is "and has both" "$(cat "slurm-$b.out")" "/dev/zero,/dev/full="
+b=$(submit -n 2 --device ib-hca --wrap "$seen")
+becomes "a job of two tasks" "$b" COMPLETED
+is "has one in each" "$(sort "slurm-$b.out" | xargs)" "/dev/full= /dev/zero="
+AISCHED_DEVICE_FPGA=/dev/old
+export AISCHED_DEVICE_FPGA
+b=$(submit --wrap "$seen")
+becomes "a job without any" "$b" COMPLETED
+is "gets no variable of the job that submitted it" "$(cat "slurm-$b.out")" =
+unset AISCHED_DEVICE_FPGA
+
+# After a restart they are found in another order, or no longer.
+gate b
+a=$(submit --device ib-hca --wrap "$seen; $(at_gate b)")
+wait_for [ -s "slurm-$a.out" ]
+machine "pool here { runner = local }" \
+	"device fpga { path = \"/dev/random\" }" \
+	"device ib-hca { path = {\"/dev/full\", \"/dev/zero\"} }"
+wait_for is_state "$a" RUNNING
+like "after a restart the job has what it had" "$(aiq "$a")" \
+	'devices .*: ib-hca /dev/zero$'
+b=$(submit --device ib-hca --wrap "$seen")
+becomes "and another job" "$b" COMPLETED
+is "has the other" "$(cat "slurm-$b.out")" "/dev/full="
+machine "pool here { runner = local }" "device ib-hca { path = \"/dev/full\" }"
+wait_for is_state "$a" RUNNING
+machine "pool here { runner = local }" \
+	"device ib-hca { path = {\"/dev/zero\", \"/dev/full\"} }" \
+	"node \"$(uname -n)\" { pool = here  devices = {\"ib-hca:5\"} }"
+wait_for is_state "$a" RUNNING
+is "a section cannot add devices" "$(aiq --nodes -h -o devices,devices_free |
+	tr -s ' ')" "ib-hca:2 ib-hca:1"
+b=$(submit --device ib-hca --wrap "$seen")
+becomes "a job with a device" "$b" COMPLETED
+is "never has one that was away while another job had it" \
+	"$(cat "slurm-$b.out")" "/dev/full="
+open_gate b
+wait_for is_state "$a" COMPLETED
+
+# A suspended job keeps its devices.
+gate c
+a=$(submit --device ib-hca --wrap "$(at_gate c)")
+wait_for is_state "$a" RUNNING
+run aictl suspend "$a"
+wait_for is_state "$a" SUSPENDED
+b=$(submit --device ib-hca --wrap "$seen")
+becomes "a job beside a suspended one" "$b" COMPLETED
+is "gets another device" "$(cat "slurm-$b.out")" "/dev/full="
+run aictl resume "$a"
+wait_for is_state "$a" RUNNING
+like "which has its own still" "$(aiq "$a")" 'devices .*: ib-hca /dev/zero$'
+open_gate c
+wait_for is_state "$a" COMPLETED
+
+ln -s /dev/full "odd,name"
+machine "pool here { runner = local }" "device odd { path = \"$PWD/odd*\" }"
+like "a device that cannot be named is told" "$(aictl status)" \
+	"Devices: '.*/odd,name' has a name .*: it is not given out"
+sed -i 's/odd\*/even*/' "$conf"
+fails "changing paths" 1 "changing device sections needs a restart" aictl reload
+
+if [ "$(id -u)" = 0 ]; then
+	mknod -m 666 dev0 c 3998 0
+	mknod -m 666 dev1 c 3998 1
+	mknod -m 666 dev2 c 3997 0
+	mknod -m 666 dev3 c 1 7
+	machine "pool here { runner = local  constrain_devices = yes }" \
+		"device dev { path = \"$PWD/dev[0-9]*\" }"
+	unlike "the kernel can deny devices" "$(aictl status)" 'Devices:'
+	opens='for i in 0 1 2 3; do
+		{ : <dev$i && echo opened; } 2>&1 |
+			grep -oE "not permitted|No such device|opened"
+	done | xargs'
+	gate d
+	a=$(submit --device dev:2 --wrap "$opens; $(at_gate d)")
+	wait_for [ -s "slurm-$a.out" ]
+	is "a job can open its own devices only" "$(cat "slurm-$a.out")" \
+		"No such device No such device not permitted not permitted"
+	b=$(submit --device dev:2 --wrap "$opens")
+	becomes "another job" "$b" COMPLETED
+	is "can open the others" "$(cat "slurm-$b.out")" \
+		"not permitted not permitted No such device opened"
+	b=$(submit --wrap "$opens")
+	becomes "a job without devices" "$b" COMPLETED
+	is "can open none" "$(cat "slurm-$b.out")" \
+		"not permitted not permitted not permitted not permitted"
+	b=$(submit -n 3 --min-tasks 1 -c 0.1 --mem 10M --device dev \
+		--wrap "[ \$SLURM_PROCID != 2 ] || { $opens; echo end; }; exec sleep 1000")
+	wait_for is_state "$b" RUNNING
+	open_gate d
+	wait_for is_state "$a" COMPLETED
+	wait_for has_line "slurm-$b.out" end
+	like "a job that grew can open all that it has" "$(cat "slurm-$b.out")" \
+		'No such device.*(opened|No such device).*(opened|No such device)'
+	aicancel "$b"
+	wait_for is_state "$b" CANCELLED
+else
+	skip "jobs are kept from devices of others" "needs root"
+fi
+
 done_testing

@@ -78,6 +78,7 @@ static int write_order(struct local *l, const struct run_job *job,
 		.caps_major =
 		    l->machine.node.gpu_parts ? l->machine.gpus.caps_major : 0,
 		.constrain_devices = l->constrain_devices,
+		.constrain_others = l->constrain_others,
 		.gpu_program = l->gpu_program,
 		.sample_s = l->sample_s,
 		.ways = l->ways,
@@ -93,6 +94,7 @@ static int write_order(struct local *l, const struct run_job *job,
 		memcpy(order.gpu_part[i], l->machine.gpus.id[i].part,
 		       sizeof(order.gpu_part[i]));
 	}
+	devices_order(&l->machine.devices, &order);
 	order_place(l, &order, arena);
 	fd = order_write(&order, err);
 	arena_free(arena);
@@ -218,6 +220,7 @@ static json_t *place_to_json(struct local *l, uint32_t ntasks,
 	struct arena *arena = arena_new();
 	json_t *place;
 
+	devices_order(&l->machine.devices, &order);
 	order_place(l, &order, arena);
 	place = order_place_to_json(&order);
 	arena_free(arena);

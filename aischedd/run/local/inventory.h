@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "aischedd/run/local/devices.h"
 #include "aischedd/run/local/gpus.h"
 #include "aischedd/run/runner.h"
 #include "libcommon/conf/conf.h"
@@ -19,7 +20,8 @@ struct machine {
 	const uint8_t *os_numa;
 	/* there is more than one NUMA node */
 	bool many_numa;
-	struct gpus gpus; /* the GPUs that were found */
+	struct gpus gpus;       /* the GPUs that were found */
+	struct devices devices; /* set by devices_find() */
 };
 
 /* Returns the size in MiB of the file system of a folder, without what is kept

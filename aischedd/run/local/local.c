@@ -174,6 +174,13 @@ static bool knows_parts(const struct machine *m)
 	return known == all && (!all || m->gpus.caps_major);
 }
 
+static const char *cannot_deny(const struct local *l)
+{
+	return l->ways.base[CG_V2] && deny_works()
+	           ? NULL
+	           : "no cgroup that can deny devices";
+}
+
 /* Returns why jobs can open GPUs of others although the configuration says that
  * they must not; NULL if all is well. */
 static const char *cannot_constrain(const struct local *l)
@@ -189,9 +196,31 @@ static const char *cannot_constrain(const struct local *l)
 	if (!knows_parts(&l->machine))
 		return "their driver does not tell the device files of their "
 		       "MIG instances";
-	return l->ways.base[CG_V2] && deny_works()
-	           ? NULL
-	           : "no cgroup that can deny devices";
+	return cannot_deny(l);
+}
+
+static void note_open(struct local *l, const char *what, const char *why)
+{
+	if (why)
+		buf_printf(&l->shortcomings,
+		           "%s%s: %s; a job could use those of others.",
+		           l->shortcomings.len ? " " : "", what, why);
+}
+
+/* Find out which devices can be denied to jobs, and note why others cannot. */
+static void note_devices(struct local *l)
+{
+	const char *gpus = cannot_constrain(l), *others = NULL;
+
+	if (l->constrain_devices && l->machine.devices.n)
+		others = cannot_deny(l);
+	l->constrain_others = l->constrain_devices && !others;
+	/* If devices cannot be denied, each job can open all GPUs of the
+	 * machine. Then CUDA counts all of them, and CUDA_VISIBLE_DEVICES must
+	 * have the machine's numbers. */
+	l->constrain_devices = l->constrain_devices && !gpus;
+	note_open(l, "GPUs", gpus);
+	note_open(l, "Devices", others);
 }
 
 static void note_shortcomings(struct local *l)
@@ -211,8 +240,6 @@ static void note_shortcomings(struct local *l)
 		           "not limited." },
 	};
 
-	const char *why = cannot_constrain(l);
-
 	buf_clear(&l->shortcomings);
 	for (size_t i = 0; i < ARRAY_SIZE(missing); i++)
 		if (!cgroup_can(&l->ways, missing[i].controller))
@@ -226,14 +253,11 @@ static void note_shortcomings(struct local *l)
 		buf_printf(&l->shortcomings, "%sGPUs: %s.",
 		           l->shortcomings.len ? " " : "",
 		           l->machine.gpus.note);
-	/* If devices cannot be denied, each job can open all GPUs of the
-	 * machine. Then CUDA counts all of them, and CUDA_VISIBLE_DEVICES must
-	 * have the machine's numbers. */
-	l->constrain_devices = l->constrain_devices && !why;
-	if (why)
-		buf_printf(&l->shortcomings,
-		           "%sGPUs: %s; a job could use those of others.",
-		           l->shortcomings.len ? " " : "", why);
+	if (l->machine.devices.note)
+		buf_printf(&l->shortcomings, "%sDevices: %s.",
+		           l->shortcomings.len ? " " : "",
+		           l->machine.devices.note);
+	note_devices(l);
 }
 
 static int open_dir(struct local *l, const char *state_dir, struct err *err)
@@ -336,6 +360,9 @@ static int prepare(struct local *l, const struct runner_local_conf *conf,
 	if (machine_discover(&l->machine, conf->node, l->arena, err) < 0)
 		return -1;
 	l->machine.node.tmp_mib = machine_disk_mib(l->tmp_dir);
+	devices_find(&l->machine.devices, conf->devices, conf->ndevices,
+	             l->arena);
+	devices_tell(&l->machine.devices, &l->machine.node);
 	if (nursery_open(l, err) < 0)
 		return -1;
 	clock_boot_id(l->boot);

@@ -105,7 +105,8 @@ struct local {
 	int64_t max_processes;
 	/* set of bits: which rlimits jobs inherit from submitters */
 	uint32_t rlimits;
-	bool constrain_devices;
+	/* jobs can open no GPUs, and no other devices, but their own */
+	bool constrain_devices, constrain_others;
 	int64_t sample_s;  /* seconds between samples of GPU use */
 	char *gpu_program; /* path of aisched-gpu, or NULL */
 	/* for how long a shepherd may leave a message unread */

@@ -17,6 +17,8 @@ static bool is_stale(const char *var, size_t len)
 {
 	if (strncmp(var, "SLURM", 5) && strncmp(var, "AISCHED", 7))
 		return false;
+	if (!strncmp(var, DEVICE_VAR, strlen(DEVICE_VAR)))
+		return true;
 	for (const char *const *name = env_names(); *name; name++)
 		if (strlen(*name) == len && !strncmp(*name, var, len))
 			return true;

@@ -20,6 +20,9 @@
 /* Stands for the pid until env_set_pid() replaces it. */
 #define TASK_PID_ROOM "0000000000"
 
+/* The names of variables with the job's devices besides GPUs begin so. */
+#define DEVICE_VAR "AISCHED_DEVICE_"
+
 /* The number of the step. Processes of a step are found by it even if they have
  * begun a session of their own. */
 #define STEP_ID_VAR "AISCHED_STEP_ID"

@@ -301,10 +301,10 @@ static void drop_leaver(struct shepherd *s, uint32_t i)
 
 /* --- matching tasks with a new placement ------------------------------- */
 
-static bool same_gpus(const struct snap_task *a, const struct snap_task *b)
+static bool same_devices(const struct snap_task *a, const struct snap_task *b)
 {
 	return a->gpus == b->gpus && a->gpu_milli == b->gpu_milli &&
-	       a->units == b->units;
+	       a->units == b->units && a->devs == b->devs;
 }
 
 static bool same_cpus(const struct run_job *a, uint32_t i,
@@ -340,7 +340,7 @@ static uint32_t find(const struct deal *d, uint32_t old, bool cpus)
 
 	while (k < d->to->ntasks &&
 	       (d->taken[k] ||
-	        !same_gpus(&d->to->task[k], &d->from->task[old]) ||
+	        !same_devices(&d->to->task[k], &d->from->task[old]) ||
 	        (cpus && !same_cpus(d->from, old, d->to, k))))
 		k++;
 	return k;

@@ -107,8 +107,40 @@ static void deny_parts(const struct order *o, struct device_list *ret)
 	}
 }
 
-/* Deny the job all GPUs but its own. Files that are open stay open, so a task
- * that a resize ends can use its GPUs until it ends. */
+/* Add a device to the list of its major number. Devices of a list that denies
+ * all others are denied already. */
+static size_t deny_one(struct device_list *list, size_t n,
+                       const struct order_device *d)
+{
+	size_t i = 0;
+
+	while (i < n && list[i].major != d->major)
+		i++;
+	if (i == DENY_LISTS || (i < n && list[i].all_but) ||
+	    list[i].n == DENY_MOST)
+		return n;
+	list[i].major = d->major;
+	list[i].minor[list[i].n++] = (int32_t)d->minor;
+	return i == n ? n + 1 : n;
+}
+
+/* Deny all devices besides GPUs that no task of the job has. Returns the number
+ * of lists. */
+static size_t deny_others(const struct order *o, struct device_list *list,
+                          size_t n)
+{
+	uint64_t own = 0;
+
+	for (uint32_t i = 0; i < o->job.ntasks; i++)
+		own |= o->job.task[i].devs;
+	for (uint32_t i = 0; i < o->ndevices; i++)
+		if (!(own >> i & 1))
+			n = deny_one(list, n, &o->device[i]);
+	return n;
+}
+
+/* Deny the job all GPUs and devices but its own. Files that are open stay open,
+ * so a task that a resize ends can use its devices until it ends. */
 static void limit_devices(struct shepherd *s)
 {
 	struct order *o = &s->order;
@@ -120,6 +152,8 @@ static void limit_devices(struct shepherd *s)
 	n += list[0].n > 0;
 	if (o->constrain_devices && o->caps_major)
 		deny_parts(o, &list[n++]);
+	if (o->constrain_others)
+		n = deny_others(o, list, n);
 	if (!n && s->deny_fd < 0)
 		return;
 	if ((!s->cg.dir[CG_V2] ||

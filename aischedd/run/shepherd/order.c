@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ORDER_VERSION 7
+#define ORDER_VERSION 8
 
 /* The head of an order, before its JSON. */
 struct head {
@@ -51,8 +51,22 @@ static json_t *ways_to_json(const struct cgroup_ways *ways)
 	return json_pack("{s:o s:o}", "base", base, "v2", v2);
 }
 
-static json_t *tasks_to_json(const struct run_job *job)
+/* Returns the devices of a task by their names: the shepherd may know others of
+ * the node than a daemon that was started later. */
+static json_t *devices_of(const struct order *order, uint64_t devs)
 {
+	json_t *names = json_array();
+
+	for (uint32_t i = 0; i < order->ndevices; i++)
+		if (devs >> i & 1)
+			json_array_append_new(
+			    names, json_string(order->device[i].name));
+	return names;
+}
+
+static json_t *tasks_to_json(const struct order *order)
+{
+	const struct run_job *job = &order->job;
 	json_t *tasks = json_array();
 
 	for (uint32_t i = 0; i < job->ntasks; i++) {
@@ -61,10 +75,12 @@ static json_t *tasks_to_json(const struct run_job *job)
 		    json_pack("[I i I]", (json_int_t)t->gpus, (int)t->gpu_milli,
 		              (json_int_t)(t[1].cpu_first - t[0].cpu_first));
 
-		/* Shepherds of older versions know no units, and their tasks
-		 * have none. */
-		if (t->units)
+		/* Shepherds of older versions know no units and devices, and
+		 * their tasks have none. */
+		if (t->units || t->devs)
 			json_array_append_new(task, json_integer(t->units));
+		if (t->devs)
+			json_array_append_new(task, devices_of(order, t->devs));
 		json_array_append_new(tasks, task);
 	}
 	return tasks;
@@ -89,8 +105,8 @@ static json_t *uses_to_json(const struct order *order)
 
 json_t *order_place_to_json(const struct order *order)
 {
-	return json_pack("{s:o s:o}", "tasks", tasks_to_json(&order->job),
-	                 "cpus", uses_to_json(order));
+	return json_pack("{s:o s:o}", "tasks", tasks_to_json(order), "cpus",
+	                 uses_to_json(order));
 }
 
 static json_t *job_to_json(const struct run_job *job)
@@ -148,19 +164,39 @@ static json_t *gpus_to_json(const struct order *order)
 	return gpus;
 }
 
+/* Returns the devices of the node as [["rdma", "/dev/r0", 231, 192]]: kind,
+ * name, major and minor number of each. */
+static json_t *devices_to_json(const struct order *order)
+{
+	json_t *devices = json_array();
+
+	for (uint32_t i = 0; i < order->ndevices; i++) {
+		const struct order_device *d = &order->device[i];
+
+		json_array_append_new(devices,
+		                      json_pack("[s s I I]", d->kind, d->name,
+		                                (json_int_t)d->major,
+		                                (json_int_t)d->minor));
+	}
+	return devices;
+}
+
 static json_t *order_to_json(const struct order *order)
 {
 	return json_pack(
-	    "{s:o s:o s:s s:s s:I s:I s:I s:o s:i s:s? s:I s:b s:b s:o}", "job",
-	    job_to_json(&order->job), "place", order_place_to_json(order),
-	    "host", order->host, "tmp_dir", order->tmp_dir, "max_processes",
-	    (json_int_t)order->max_processes, "rlimits",
-	    (json_int_t)order->rlimits, "node_cpus",
+	    "{s:o s:o s:s s:s s:I s:I s:I s:o s:i s:s? s:I s:b s:b s:o"
+	    " s:o s:b}",
+	    "job", job_to_json(&order->job), "place",
+	    order_place_to_json(order), "host", order->host, "tmp_dir",
+	    order->tmp_dir, "max_processes", (json_int_t)order->max_processes,
+	    "rlimits", (json_int_t)order->rlimits, "node_cpus",
 	    (json_int_t)order->node_cpus, "gpus", gpus_to_json(order),
 	    "caps_major", (int)order->caps_major, "gpu_program",
 	    order->gpu_program, "sample_s", (json_int_t)order->sample_s, "bind",
 	    order->bind, "constrain_devices", order->constrain_devices,
-	    "cgroups", ways_to_json(&order->ways));
+	    "cgroups", ways_to_json(&order->ways), "devices",
+	    devices_to_json(order), "constrain_others",
+	    order->constrain_others);
 }
 
 static int write_all(int fd, const void *data, size_t len)
@@ -264,6 +300,22 @@ static uint8_t units_of(const json_t *task)
 	return (uint8_t)json_integer_value(json_array_get(task, 3));
 }
 
+static uint64_t devs_of(const struct order *order, const json_t *task)
+{
+	json_t *names = json_array_get(task, 4), *name;
+	uint64_t devs = 0;
+	size_t i;
+
+	json_array_foreach(names, i, name) {
+		const char *text = json_string_value(name);
+
+		for (uint32_t k = 0; text && k < order->ndevices; k++)
+			if (!strcmp(order->device[k].name, text))
+				devs |= UINT64_C(1) << k;
+	}
+	return devs;
+}
+
 static int read_tasks(struct order *ret, json_t *tasks, struct arena *arena,
                       struct err *err)
 {
@@ -284,6 +336,7 @@ static int read_tasks(struct order *ret, json_t *tasks, struct arena *arena,
 		task[i] = (struct snap_task){ .gpus = (uint64_t)gpus,
 			                      .gpu_milli = (uint16_t)milli,
 			                      .units = units_of(entry),
+			                      .devs = devs_of(ret, entry),
 			                      .cpu_first = at };
 		node[i] = ret->host;
 		at += (uint32_t)uses;
@@ -408,23 +461,46 @@ static int read_gpus(struct order *ret, json_t *gpus, struct err *err)
 	return 0;
 }
 
+static int read_devices(struct order *ret, json_t *devices, struct err *err)
+{
+	size_t n = json_array_size(devices), i;
+	json_error_t why;
+	json_t *entry;
+
+	if (!json_is_array(devices) || n > LIMIT_DEVICES)
+		return err_set(err, EINVAL, "the order has bad devices");
+	ret->ndevices = (uint32_t)n;
+	json_array_foreach(devices, i, entry) {
+		struct order_device *d = &ret->device[i];
+		json_int_t major, minor;
+
+		if (json_unpack_ex(entry, &why, JSON_STRICT, "[s s I I]",
+		                   &d->kind, &d->name, &major, &minor) < 0)
+			return bad(err, &why);
+		d->major = (uint32_t)major;
+		d->minor = (uint32_t)minor;
+	}
+	return 0;
+}
+
 static int order_from_json(struct order *ret, json_t *obj, struct arena *arena,
                            struct err *err)
 {
-	json_t *job, *place, *gpus, *ways, *program;
+	json_t *job, *place, *gpus, *ways, *program, *devices;
 	json_int_t cpus, pids, rlimits, sample;
 	json_error_t why;
-	int bind, constrain, caps;
+	int bind, constrain, others, caps;
 
 	if (json_unpack_ex(
 		obj, &why, JSON_STRICT,
 		"{s:o s:o s:s s:s s:I s:I s:I s:o s:i s:o s:I s:b "
-		"s:b s:o}",
+		"s:b s:o s:o s:b}",
 		"job", &job, "place", &place, "host", &ret->host, "tmp_dir",
 		&ret->tmp_dir, "max_processes", &pids, "rlimits", &rlimits,
 		"node_cpus", &cpus, "gpus", &gpus, "caps_major", &caps,
 		"gpu_program", &program, "sample_s", &sample, "bind", &bind,
-		"constrain_devices", &constrain, "cgroups", &ways) < 0)
+		"constrain_devices", &constrain, "cgroups", &ways, "devices",
+		&devices, "constrain_others", &others) < 0)
 		return bad(err, &why);
 	ret->max_processes = pids;
 	ret->rlimits = (uint32_t)rlimits;
@@ -434,8 +510,10 @@ static int order_from_json(struct order *ret, json_t *obj, struct arena *arena,
 	ret->sample_s = sample;
 	ret->bind = bind;
 	ret->constrain_devices = constrain;
+	ret->constrain_others = others;
 	if (read_job(&ret->job, job, arena, err) < 0 ||
 	    read_gpus(ret, gpus, err) < 0 ||
+	    read_devices(ret, devices, err) < 0 ||
 	    order_place_from_json(ret, place, arena, err) < 0)
 		return -1;
 	return read_ways(&ret->ways, ways, err);

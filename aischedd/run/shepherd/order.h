@@ -28,6 +28,12 @@ struct order_part {
 	int32_t cap[2];
 };
 
+/* A device of the node that a job gets by name, with its device file. */
+struct order_device {
+	const char *kind, *name;
+	uint32_t major, minor;
+};
+
 struct order {
 	/* its cpu_use has the kernel's numbers of CPUs, not the plan's */
 	struct run_job job;
@@ -48,8 +54,12 @@ struct order {
 	/* major number of the files in /dev/nvidia-caps; 0: no GPU of the node
 	 * has partitions, or it is unknown */
 	uint32_t caps_major;
-	/* the job can open no GPUs but its own */
-	bool constrain_devices;
+	/* devices of the node besides GPUs; bit i of snap_task.devs is the
+	 * device i */
+	uint32_t ndevices;
+	struct order_device device[LIMIT_DEVICES];
+	/* the job can open no GPUs but its own; no devices but its own */
+	bool constrain_devices, constrain_others;
 	/* path of aisched-gpu; NULL: there is none */
 	const char *gpu_program;
 	/* seconds between samples of GPU use */

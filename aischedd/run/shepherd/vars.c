@@ -1,8 +1,10 @@
 /* vars.c - the environment variables that we set, and their values */
 #include "aischedd/run/shepherd/vars.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "aischedd/run/shepherd/env.h"
 #include "aischedd/run/shepherd/record.h"
@@ -728,6 +730,55 @@ const char *const *env_names(void)
 	return names;
 }
 
+/* Returns the devices besides GPUs that this process may use. */
+static uint64_t own_devs(const struct env_of *e)
+{
+	const struct run_job *job = &e->order->job;
+	uint64_t devs = 0;
+
+	if (is_one_task(e))
+		return job->task[e->slot].devs;
+	for (uint32_t i = 0; i < job->ntasks; i++)
+		devs |= job->task[i].devs;
+	return devs;
+}
+
+/* Write the name of the variable for a kind: AISCHED_DEVICE_IB_HCA for
+ * "ib-hca". */
+static void put_device_var(struct buf *out, const char *kind)
+{
+	buf_clear(out);
+	buf_puts(out, DEVICE_VAR);
+	for (; *kind; kind++)
+		buf_addc(out, isalnum((unsigned char)*kind)
+		                  ? (char)toupper((unsigned char)*kind)
+		                  : '_');
+}
+
+/* Set a variable for each kind of devices of the node; that of a kind of which
+ * the process has none is empty. Devices of a kind follow each other. */
+static void each_device(const struct env_of *e, env_set_fn *fn, void *arg)
+{
+	const struct order_device *d = e->order->device;
+	uint32_t n = e->order->ndevices;
+	struct buf name = { 0 }, value = { 0 };
+	uint64_t own = own_devs(e);
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (own >> i & 1)
+			buf_printf(&value, "%s%s", value.len ? "," : "",
+			           d[i].name);
+		if (i + 1 < n && !strcmp(d[i].kind, d[i + 1].kind))
+			continue;
+		put_device_var(&name, d[i].kind);
+		buf_puts(&value, "");
+		fn(arg, name.data, value.data);
+		buf_clear(&value);
+	}
+	buf_free(&name);
+	buf_free(&value);
+}
+
 void env_each(const struct env_of *e, env_set_fn *fn, void *arg)
 {
 	struct buf value = { 0 };
@@ -742,4 +793,5 @@ void env_each(const struct env_of *e, env_set_fn *fn, void *arg)
 			fn(arg, vars[i].twin, value.data);
 	}
 	buf_free(&value);
+	each_device(e, fn, arg);
 }

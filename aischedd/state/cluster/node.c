@@ -431,6 +431,19 @@ void node_index_sections(struct state *state)
 		        (void *)(uintptr_t)(i + 1));
 }
 
+/* Returns how many devices the node has by its section; of kinds that the
+ * runner knows by name at most as many as it found. */
+static struct device_counts configured_devs(const struct node *node)
+{
+	struct device_counts devs = node->conf->devs;
+
+	for (int i = 0; i < DEVICE_KINDS; i++)
+		if (node->kinds_named >> i & 1 &&
+		    devs.n[i] > node->devs_found.n[i])
+			devs.n[i] = node->devs_found.n[i];
+	return devs;
+}
+
 void node_apply_conf(struct state *state, struct node *node)
 {
 	uintptr_t section = (uintptr_t)map_find(
@@ -466,7 +479,7 @@ void node_apply_conf(struct state *state, struct node *node)
 	if (node->conf->tmp != CONF_NONE)
 		node->tmp_mib = node->conf->tmp;
 	if (node->conf->devices.n)
-		node->devs = node->conf->devs;
+		node->devs = configured_devs(node);
 	node->mem_mib -= node->conf->reserve_memory;
 	if (node->conf->reserve_cpus > 0)
 		reserve_cpus(node, node->conf->reserve_cpus);
@@ -526,6 +539,8 @@ void state_node_seen(struct state *state, uint32_t pool,
 	node->gpu_others = info->used_gpu_milli;
 	node->devs_found = info->devs;
 	node->devs_others = info->used_devs;
+	node->kinds_named = info->kinds_named;
+	devices_seen(state, n, info);
 	node->gpus_named = info->gpus_named;
 	node->gpu_numas_known = info->gpu_numas_known;
 	node->gpus_shared = info->gpus_shared;
@@ -590,6 +605,7 @@ void nodes_free(struct node_table *nodes)
 		free(node->cpu_reserved);
 		free(node->gpu_type);
 		free(node->topology);
+		devices_free(node->named);
 		free_words(&node->features);
 		free_words(&node->taints);
 	}

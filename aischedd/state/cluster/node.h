@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "aischedd/run/runner.h"
+#include "aischedd/state/cluster/device.h"
 #include "aischedd/state/cluster/pool.h"
 #include "libcommon/conf/conf.h"
 #include "libcommon/err.h"
@@ -57,6 +58,10 @@ struct node {
 	/* devices other than GPUs: found by its runner; all of them; in use by
 	 * others than jobs */
 	struct device_counts devs_found, devs, devs_others;
+	/* those that the runner knows by name, or NULL; kinds_named: bit i is
+	 * set if it knows those of kind i */
+	struct node_devices *named;
+	uint8_t kinds_named;
 	uint8_t *cpu_numa, *gpu_numa, *gpu_link;
 	uint16_t *cpu_core;
 	/* cpu_reserved[i]: CPU i is reserved for the system */

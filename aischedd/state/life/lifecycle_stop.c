@@ -284,10 +284,15 @@ int life_resume(struct state *state, struct job *job, const struct event_in *ev,
 int life_resumed(struct state *state, struct job *job,
                  const struct event_in *ev, struct err *err)
 {
+	struct placement *old = job->place;
+
 	(void)err;
-	free(job->place);
 	job->place = placement_new(ev->place->ntasks, ev->place->task,
 	                           ev->place->cpu_use);
+	/* It has kept its devices. */
+	for (uint32_t i = 0; i < job->place->ntasks && i < old->ntasks; i++)
+		job->place->task[i].devs = old->task[i].devs;
+	free(old);
 	job_runs(job)->resumed = ev->now;
 	job->wants_resume = false;
 	claim_drop(state, job);

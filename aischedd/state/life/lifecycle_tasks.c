@@ -81,9 +81,14 @@ int life_shrunk(struct state *state, struct job *job, const struct event_in *ev,
 int life_grow(struct state *state, struct job *job, const struct event_in *ev,
               struct err *err)
 {
+	struct placement *more = placement_new(
+	    ev->place->ntasks, ev->place->task, ev->place->cpu_use);
+
 	(void)err;
 	claim_drop(state, job);
-	resized(state, job, placement_join(job->place, ev->place), ev->now);
+	devices_give(state, job, more);
+	resized(state, job, placement_join(job->place, more), ev->now);
+	free(more);
 	return 0;
 }
 

@@ -388,6 +388,9 @@ static const struct {
 	{ "a resource without domain", "device rdma { resource = \"hca\" }",
 	  "t:1: device 'rdma': resource: bad resource 'hca': give its domain, "
 	  "as in rdma/hca" },
+	{ "a pattern that is no path", "device rdma { path = \"uverbs*\" }",
+	  "t:1: device 'rdma': path: bad path 'uverbs*': use one that begins "
+	  "with /" },
 	{ "too many kinds of devices",
 	  "device a { } device b { } device c { } device d { } device e { }\n"
 	  "device f { } device g { } device h { }\ndevice i { }",

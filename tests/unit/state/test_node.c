@@ -119,6 +119,15 @@ START_TEST(a_placement_names_the_pool)
 	state_placement_format(w.state, place, true, &text);
 	ck_assert_str_eq(text.data, "a/n0:2:500:0/1000@1+f0");
 	free(place);
+	place = state_placement_parse(
+	    w.state, "a/n0:0:0:=/dev/x:1,/dev/y;a/n0:0:0:=/dev/y", NULL);
+	ck_assert_uint_eq(place->task[0].devs, 3);
+	ck_assert_uint_eq(place->task[1].devs, 2);
+	buf_clear(&text);
+	state_placement_format(w.state, place, true, &text);
+	ck_assert_str_eq(text.data,
+	                 "a/n0:0:0:=/dev/x:1,/dev/y;a/n0:0:0:=/dev/y");
+	free(place);
 	/* A node of a pool that is no longer configured is kept by its name. */
 	place = state_placement_parse(w.state, "old/n7:0:0:", NULL);
 	ck_assert(state_node(w.state, place->task[0].node)->expected);

@@ -583,6 +583,11 @@ START_TEST(an_order_arrives_as_it_was)
 	f.task[0].gpu_milli = 500;
 	f.task[1].gpus = 2;
 	f.task[1].units = 0xf0;
+	f.task[0].devs = 2;
+	f.order.ndevices = 2;
+	f.order.device[0] = (struct order_device){ "ib", "/dev/i0", 231, 0 };
+	f.order.device[1] = (struct order_device){ "ib", "/dev/i1", 231, 9 };
+	f.order.constrain_others = true;
 	f.order.node_gpus = 2;
 	f.order.gpu_part[1][4] = (struct order_part){ "MIG-4", { 12, -1 } };
 	f.order.caps_major = 234;
@@ -609,6 +614,13 @@ START_TEST(an_order_arrives_as_it_was)
 	ck_assert_uint_eq(got.job.task[0].gpu_milli, 500);
 	ck_assert_uint_eq(got.job.task[0].units, 0);
 	ck_assert_uint_eq(got.job.task[1].units, 0xf0);
+	ck_assert_uint_eq(got.job.task[0].devs, 2);
+	ck_assert_uint_eq(got.job.task[1].devs, 0);
+	ck_assert_uint_eq(got.ndevices, 2);
+	ck_assert_str_eq(got.device[1].kind, "ib");
+	ck_assert_uint_eq(got.device[1].major, 231);
+	ck_assert_uint_eq(got.device[1].minor, 9);
+	ck_assert(got.constrain_others && !got.constrain_devices);
 	ck_assert_str_eq(order_part(&got, &got.job.task[1])->uuid, "MIG-4");
 	ck_assert_int_eq(got.gpu_part[1][4].cap[0], 12);
 	ck_assert_int_eq(got.gpu_part[1][4].cap[1], -1);

@@ -1,0 +1,164 @@
+/* device.c - which devices of its node a task gets, besides GPUs */
+#include "aischedd/state/cluster/device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/job.h"
+#include "aischedd/state/state_priv.h"
+#include "libcommon/mem.h"
+
+void devices_free(struct node_devices *devices)
+{
+	for (uint32_t i = 0; devices && i < devices->n; i++)
+		free(devices->name[i]);
+	free(devices);
+}
+
+static uint32_t find(const struct node_devices *d, const char *name, size_t len)
+{
+	uint32_t i = 0;
+
+	while (i < d->n && (strncmp(d->name[i], name, len) || d->name[i][len]))
+		i++;
+	return i;
+}
+
+uint64_t devices_intern(struct node *node, const char *name, size_t len)
+{
+	struct node_devices *d = node->named;
+	uint32_t i;
+
+	if (!d)
+		d = node->named = xcalloc(1, sizeof(*d));
+	i = find(d, name, len);
+	if (i == LIMIT_DEVICES)
+		return 0;
+	if (i == d->n)
+		d->name[d->n++] = xstrndup(name, len);
+	return UINT64_C(1) << i;
+}
+
+/* --- devices that are held ------------------------------------------------ */
+
+/* Call fn for each task on the node that holds devices. */
+typedef void task_fn(struct snap_task *task, void *arg);
+
+static void each_in(struct placement *place, uint32_t node, task_fn *fn,
+                    void *arg)
+{
+	for (uint32_t i = 0; place && i < place->ntasks; i++)
+		if (place->task[i].node == node && place->task[i].devs)
+			fn(&place->task[i], arg);
+}
+
+static void each_holder(struct state *state, uint32_t node, task_fn *fn,
+                        void *arg)
+{
+	for (struct job *job = state->records.placed; job;
+	     job = job->row_next) {
+		each_in(job->place, node, fn, arg);
+		each_in(job->runs->leaving, node, fn, arg);
+	}
+}
+
+static void add_held(struct snap_task *task, void *arg)
+{
+	*(uint64_t *)arg |= task->devs;
+}
+
+/* Replace each bit i by to[i]. */
+static void renumber(struct snap_task *task, void *arg)
+{
+	const uint64_t *to = arg;
+	uint64_t devs = 0;
+
+	for (uint64_t left = task->devs; left; left &= left - 1)
+		devs |= to[__builtin_ctzll(left)];
+	task->devs = devs;
+}
+
+void devices_seen(struct state *state, uint32_t n, const struct node_info *info)
+{
+	struct node *node = &state->nodes.node[n];
+	struct node_devices *old = node->named, *d;
+	uint64_t held = 0, to[LIMIT_DEVICES] = { 0 };
+
+	node->named = NULL;
+	for (uint32_t i = 0; i < info->ndevices && i < LIMIT_DEVICES; i++) {
+		devices_intern(node, info->device[i].name,
+		               strlen(info->device[i].name));
+		node->named->kind[i] = info->device[i].kind;
+	}
+	d = node->named;
+	if (d)
+		d->nhere = d->n;
+	if (!old)
+		return;
+	each_holder(state, n, add_held, &held);
+	for (uint32_t i = 0; i < old->n; i++)
+		if (held >> i & 1)
+			to[i] = devices_intern(node, old->name[i],
+			                       strlen(old->name[i]));
+	each_holder(state, n, renumber, to);
+	devices_free(old);
+}
+
+/* --- giving --------------------------------------------------------------- */
+
+/* Returns the first n devices of a kind that are not in `held`. */
+static uint64_t choose(const struct node_devices *d, size_t kind, int n,
+                       uint64_t held)
+{
+	uint64_t ret = 0;
+
+	for (uint32_t i = 0; i < d->nhere && n > 0; i++) {
+		if (d->kind[i] != kind || held >> i & 1)
+			continue;
+		ret |= UINT64_C(1) << i;
+		n--;
+	}
+	return ret;
+}
+
+/* Returns the devices of a node that tasks have, the first n of place, too. */
+static uint64_t held_on(struct state *state, uint32_t node,
+                        const struct placement *place, uint32_t n)
+{
+	uint64_t held = 0;
+
+	each_holder(state, node, add_held, &held);
+	for (uint32_t i = 0; i < n; i++)
+		if (place->task[i].node == node)
+			held |= place->task[i].devs;
+	return held;
+}
+
+void devices_give(struct state *state, const struct job *job,
+                  struct placement *place)
+{
+	const struct conf *conf = state->conf;
+	struct device_counts need = { { 0 } };
+	uint64_t held = 0;
+	struct spec spec;
+
+	spec_unpack(&spec, job->packed);
+	if (spec.device)
+		devices_parse(conf->device_names, conf->ndevices, spec.device,
+		              &need, NULL);
+	for (uint32_t i = 0; i < place->ntasks; i++) {
+		struct snap_task *task = &place->task[i];
+		const struct node_devices *d =
+		    state->nodes.node[task->node].named;
+
+		task->devs = 0;
+		if (!d || !devices_any(&need))
+			continue;
+		if (!i || task->node != task[-1].node)
+			held = held_on(state, task->node, place, i);
+		for (size_t k = 0; k < conf->ndevices; k++)
+			task->devs |= choose(d, k, need.n[k], held);
+		held |= task->devs;
+	}
+}

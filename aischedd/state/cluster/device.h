@@ -1,0 +1,47 @@
+/*
+ * device.h - which devices of its node a task gets, besides GPUs
+ *
+ * Plans count devices, as all of a kind on a node are alike. If the runner
+ * knows them by name, a task that starts gets particular ones: the first that
+ * no other task has. They are bits in struct snap_task, and names in the store,
+ * because the runner may report others after a restart.
+ */
+#ifndef AISCHEDD_STATE_CLUSTER_DEVICE_H
+#define AISCHEDD_STATE_CLUSTER_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libcommon/limits.h"
+
+struct job;
+struct node;
+struct node_info;
+struct placement;
+struct state;
+
+/* Devices of a node. Bit i of snap_task.devs is the device i. */
+struct node_devices {
+	/* The first nhere are reported by the runner, in its order. The others
+	 * are gone, but tasks had them when the store was read. */
+	uint32_t n, nhere;
+	char *name[LIMIT_DEVICES];
+	uint8_t kind[LIMIT_DEVICES]; /* of those that are here */
+};
+
+/* Store the devices that the runner of a node reports. */
+void devices_seen(struct state *state, uint32_t node,
+                  const struct node_info *info);
+
+/* Give each task of a placement its devices. The tasks are not among those that
+ * hold nodes yet. */
+void devices_give(struct state *state, const struct job *job,
+                  struct placement *place);
+
+/* Returns the bit of the device with this name, which is len bytes long, and
+ * adds it to the node unless it is there; 0 if there are too many. */
+uint64_t devices_intern(struct node *node, const char *name, size_t len);
+
+void devices_free(struct node_devices *devices); /* NULL is allowed */
+
+#endif
