@@ -426,9 +426,9 @@ static bool is_chosen(const struct cpu_slice *sl, uint32_t cpu)
 	return false;
 }
 
-/* Returns the core from which to take n CPUs: a wholly idle core with at most n
- * CPUs; else the core with the fewest idle CPUs that has enough; else the one
- * with the most. */
+/* Returns the core from which to take n CPUs, if no wholly idle core has at
+ * most n: the core with the fewest idle CPUs that has enough; else the one with
+ * the most. */
 static uint16_t best_core(const struct cpu_slice *sl, int numa, uint32_t n)
 {
 	uint32_t best = 0, had = 0;
@@ -438,8 +438,6 @@ static uint16_t best_core(const struct cpu_slice *sl, int numa, uint32_t n)
 
 		if (sl->numa[i] != numa || !c->idle)
 			continue;
-		if (c->idle == c->size && c->idle <= n)
-			return sl->id[i];
 		if (c->idle >= n ? had < n || c->idle < had : c->idle > had) {
 			best = i;
 			had = c->idle;
@@ -464,6 +462,34 @@ static void choose_in_core(struct cpu_slice *sl, uint16_t id, uint32_t n,
 	}
 }
 
+/* Choose wholly idle cores of a NUMA node, in the order of their CPUs, as long
+ * as they have at most n CPUs together. Returns how many CPUs were chosen. */
+static uint32_t choose_cores(struct cpu_slice *sl, int numa, uint32_t n,
+                             uint16_t milli)
+{
+	uint32_t left = n, got = 0;
+
+	for (uint32_t i = 0; i < sl->n && got < n; i++) {
+		struct work_core *c = &sl->core[sl->id[i]];
+
+		if (sl->numa[i] != numa)
+			continue;
+		if (!c->chosen && c->idle == c->size && c->idle <= left) {
+			c->chosen = c->idle;
+			left -= c->idle;
+		}
+		if (!c->chosen)
+			continue;
+		c->chosen--;
+		c->idle--;
+		sl->use[sl->nuse++] =
+		    (struct snap_cpu_use){ (uint16_t)i, milli };
+		got++;
+	}
+	sl->idle[numa] -= got;
+	return got;
+}
+
 static void choose_idle(struct cpu_slice *sl, uint32_t n, uint16_t milli,
                         int near)
 {
@@ -472,6 +498,7 @@ static void choose_idle(struct cpu_slice *sl, uint32_t n, uint16_t milli,
 		uint32_t here = (uint32_t)min(sl->idle[numa], n);
 
 		n -= here;
+		here -= choose_cores(sl, numa, here, milli);
 		while (here) {
 			uint16_t id = best_core(sl, numa, here);
 			uint32_t got = (uint32_t)min(sl->core[id].idle, here);

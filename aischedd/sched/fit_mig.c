@@ -31,13 +31,28 @@ static uint16_t blocked_by(uint8_t model, uint8_t used)
 	return (uint16_t)sum;
 }
 
-uint16_t (*fit_mig_blocked(struct arena *arena))[256]
+static uint16_t most_beside(uint8_t model, uint8_t used)
 {
-	uint16_t(*ret)[256] = arena_alloc(arena, MIG_NMODELS, sizeof(*ret));
+	int64_t most = 0;
+
+	for (uint8_t p = 1; mig_profile_name[p]; p++) {
+		if (mig_has(model, p) && mig_free_starts(p, used) &&
+		    mig_milli(p) > most)
+			most = mig_milli(p);
+	}
+	return (uint16_t)most;
+}
+
+struct work_mig (*fit_mig_rests(struct arena *arena))[256]
+{
+	struct work_mig(*ret)[256] =
+	    arena_alloc(arena, MIG_NMODELS, sizeof(*ret));
 
 	for (uint8_t m = 1; m < MIG_NMODELS; m++) {
-		for (uint32_t used = 0; used < 1u << mig_units(m); used++)
-			ret[m][used] = blocked_by(m, (uint8_t)used);
+		for (uint32_t used = 0; used < 1u << mig_units(m); used++) {
+			ret[m][used].blocked = blocked_by(m, (uint8_t)used);
+			ret[m][used].most = most_beside(m, (uint8_t)used);
+		}
 	}
 	return ret;
 }
@@ -102,6 +117,25 @@ static uint8_t starts_on(const struct work *w, uint32_t req, uint32_t node,
 	           : 0;
 }
 
+int64_t fit_mig_most(const struct work *w, uint32_t node, uint32_t device)
+{
+	uint64_t parts = parts_of(w, device);
+	int64_t most = 0;
+	uint8_t used;
+
+	if (!is_parted(w, node, device, &used))
+		return 0;
+	if (!parts)
+		return w->mig[w->snap->node.mig[node]][used].most;
+	for (uint32_t i = 0; i < MIG_UNITS; i++) {
+		uint8_t profile = mig_parts_at(parts, i);
+
+		if (profile && !(used >> i & 1) && mig_milli(profile) > most)
+			most = mig_milli(profile);
+	}
+	return most;
+}
+
 int64_t fit_mig_count(const struct work *w, uint32_t req, uint32_t node,
                       uint32_t device)
 {
@@ -141,8 +175,8 @@ static struct choice best_on(const struct work *w, uint32_t req, uint32_t node,
 {
 	uint32_t device = w->snap->node.gpu_first[node] + gpu;
 	bool fixed = parts_of(w, device) != 0;
-	const uint16_t *blocked =
-	    w->blocked[fixed ? MIG_NONE : w->snap->node.mig[node]];
+	const struct work_mig *rest =
+	    w->mig[fixed ? MIG_NONE : w->snap->node.mig[node]];
 	uint8_t profile = w->snap->req.profile[req];
 	struct choice best = { 0 };
 
@@ -152,18 +186,19 @@ static struct choice best_on(const struct work *w, uint32_t req, uint32_t node,
 
 		left &= (uint8_t) ~(1u << start);
 		it.units = mig_mask(profile, start);
-		it.damage = (int64_t)blocked[used | it.units] - blocked[used];
+		it.damage =
+		    (int64_t)rest[used | it.units].blocked - rest[used].blocked;
 		if (is_better(&it, &best))
 			best = it;
 	}
 	if (!best.units && w->loose & LOOSE_SLICES && !fixed &&
 	    fit_mig_count(w, req, node, device)) {
-		uint8_t rest = loose(w, node, used);
+		uint8_t left = loose(w, node, used);
 
 		best.gpu = gpu;
 		while (count(best.units) < mig_profile[profile].units) {
-			best.units |= (uint8_t)(rest & -rest);
-			rest &= (uint8_t)(rest - 1);
+			best.units |= (uint8_t)(left & -left);
+			left &= (uint8_t)(left - 1);
 		}
 	}
 	best.left = w->device[device];

@@ -41,13 +41,16 @@ static inline uint8_t fit_mig_used(int64_t slices)
 /* Whether any node can have partitions. */
 bool fit_mig_any(const struct snap *s);
 
-/* Returns a table: by model of GPU and by slices in use, how much is blocked,
- * which is the sum described at the top of this file. */
-uint16_t (*fit_mig_blocked(struct arena *arena))[256];
+/* Returns a table by model of GPU and by slices in use. */
+struct work_mig (*fit_mig_rests(struct arena *arena))[256];
 
 /* Whether the GPU has no partitions, or only partitions of which no
  * two overlap. */
 bool fit_mig_is_sound(const struct work *w, uint32_t node, int64_t device);
+
+/* Returns the thousandths that the largest partition has which still fits on a
+ * GPU with partitions; 0 if it is used in another way. */
+int64_t fit_mig_most(const struct work *w, uint32_t node, uint32_t device);
 
 /* Returns how many more partitions of the requested profile fit on a GPU. */
 int64_t fit_mig_count(const struct work *w, uint32_t req, uint32_t node,

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "aischedd/sched/fit_mig.h"
+
 typedef __int128 wide;
 
 /* An upper bound of index->worth, so that products with it do not overflow. */
@@ -13,7 +15,8 @@ static const int64_t WORTH_MOST = (int64_t)1 << 36;
  * of the node by the order of its pool; smaller keys come first. */
 struct leaf {
 	uint32_t kid[2];
-	uint32_t rank; /* a parent has a higher rank than its kids */
+	uint32_t rank;    /* a parent has a higher rank than its kids */
+	uint32_t changed; /* index->nchanges at its last change */
 	int64_t key_gpu, key_cpu;
 	int64_t own[DIM_N], most[DIM_N];
 };
@@ -41,8 +44,13 @@ static int64_t shared_part(const struct work *w, uint32_t node)
 	int64_t most = 0;
 
 	for (uint32_t d = first[node]; d < first[node + 1]; d++) {
-		if (w->device[d] < 1000 && w->device[d] > most)
-			most = w->device[d];
+		int64_t here = w->device[d];
+
+		if (here == 1000)
+			continue;
+		if (w->slices && w->slices[d])
+			here = fit_mig_most(w, node, d);
+		most = here > most ? here : most;
 	}
 	return most;
 }
@@ -136,9 +144,9 @@ static void add_free(int64_t sum[RES_N], const struct leaf *l, int sign)
 static void count_node(struct place_index *index, uint32_t node, int sign)
 {
 	const struct snap *s = index->work->snap;
-	const struct leaf *l = &index->leaf[node];
+	struct leaf *l = &index->leaf[node];
 
-	index->nchanges++;
+	l->changed = (uint32_t)++index->nchanges;
 	if (l->own[DIM_WHOLE] < 0 || s->node.coming[node] != NODE_HERE)
 		return;
 	add_free(index->sum[match_class_of(index->match, node)], l, sign);
@@ -379,6 +387,11 @@ const int64_t *place_index_domain_sum(const struct place_index *index,
                                       uint32_t domain)
 {
 	return index->domain_sum[domain];
+}
+
+uint64_t place_index_changed(const struct place_index *index, uint32_t node)
+{
+	return index->leaf[node].changed;
 }
 
 uint64_t place_index_domain_changed(const struct place_index *index,

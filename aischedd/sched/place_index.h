@@ -39,7 +39,9 @@ struct place_need {
 	int64_t cpu, mem, tmp, slot;
 	int64_t gpu;   /* free thousandths of all GPUs together */
 	int64_t whole; /* GPUs wholly free */
-	int64_t part;  /* free thousandths of one GPU that is shared */
+	/* thousandths of a fraction or partition, for which a GPU that is
+	 * shared must have room */
+	int64_t part;
 	int64_t empty; /* 1: no task may be there */
 	/* more_cpu: by how much the free CPUs, counted in GPUs
 	 * (place_index_worth()), exceed the free GPUs; more_gpu: by how much
@@ -121,10 +123,12 @@ const int64_t *place_index_sum(const struct place_index *index, uint32_t class);
 
 /* place_index_domain_sum() returns the sums of what the nodes of a topology
  * domain have free. place_index_changes() counts all changes of the index;
- * place_index_domain_changed() returns the value that this count had after the
- * last change of the domain's sums. */
+ * place_index_changed() returns the value that this count had after the last
+ * change of the node, place_index_domain_changed() after that of the domain's
+ * sums. */
 const int64_t *place_index_domain_sum(const struct place_index *index,
                                       uint32_t domain);
+uint64_t place_index_changed(const struct place_index *index, uint32_t node);
 uint64_t place_index_domain_changed(const struct place_index *index,
                                     uint32_t domain);
 uint64_t place_index_changes(const struct place_index *index);

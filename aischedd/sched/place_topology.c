@@ -42,6 +42,13 @@ struct counted_for {
 	bool heedless, loose;
 };
 
+/* How many tasks fit on a node. when: place_index_changes() plus 1 when that
+ * was counted; round: count_for() has not voided it since. */
+struct node_room {
+	int64_t room;
+	uint64_t when, round;
+};
+
 struct place_topology {
 	struct place *p;
 	struct place_trial *t;
@@ -52,6 +59,10 @@ struct place_topology {
 	                   none of its kids */
 	uint64_t *when; /* by domain: place_index_changes() plus 1 when `own`
 	                   was counted; 0: not counted */
+	struct node_room *on; /* by node */
+	uint64_t round;
+	int64_t most; /* tasks of the request to count on one node */
+	bool keeps;   /* numbers of tasks are kept in `on` */
 	/* by node: the tree in which it was before put_aside() */
 	uint8_t *from;
 	uint8_t *usable; /* by class: 1 if the trial may use it */
@@ -74,6 +85,7 @@ struct place_topology *place_topology_new(struct place *p)
 	g->room = arena_array(p->arena, int64_t, ndomains);
 	g->own = arena_array(p->arena, int64_t, ndomains);
 	g->when = arena_array(p->arena, uint64_t, ndomains);
+	g->on = arena_array(p->arena, struct node_room, p->snap->node.n);
 	g->from = arena_array(p->arena, uint8_t, p->snap->node.n);
 	g->usable = arena_array(p->arena, uint8_t, match_nclasses(p->match));
 	return g;
@@ -101,10 +113,24 @@ static void count_for(struct place_topology *g, const struct place_trial *t)
 		.loose = p->work->loose,
 	};
 
-	if (!is_same(&g->counted, &now) || p->careful || p->within != SNAP_NONE)
+	if (!is_same(&g->counted, &now) || p->careful ||
+	    p->within != SNAP_NONE) {
 		memset(g->when, 0,
 		       ((size_t)p->snap->domain.n + 1) * sizeof(*g->when));
+		g->round++;
+	}
 	g->counted = now;
+}
+
+/* Returns the most tasks to count on one node. Tasks that ask for no CPUs,
+ * memory, disk or devices fit any number of times; for these it is the number
+ * of tasks of the job. */
+static int64_t most_tasks(const struct snap *s, uint32_t req)
+{
+	bool needs = s->req.cpus[req] || s->req.mem[req] || s->req.tmp[req] ||
+	             s->req.gpus[req] || devices_any(&s->req.devs[req]);
+
+	return needs ? MOST_TASKS : s->req.tasks[req];
 }
 
 static struct place_topology *gather_for(struct place_trial *t)
@@ -116,6 +142,9 @@ static struct place_topology *gather_for(struct place_trial *t)
 
 	count_for(g, t);
 	g->t = t;
+	g->most = most_tasks(s, t->req);
+	g->keeps = s->req.numa[t->req] != NUMA_ANY ||
+	           s->req.links[t->req] == LINKS_STRICT;
 	g->divisible = !s->req.nodes[t->req] && !t->allowed->ncounts;
 	g->spread = s->pool.order[pool] == ORDER_SPREAD &&
 	            !s->req.nodes[t->req] && !s->req.exclusive[t->req];
@@ -151,15 +180,25 @@ static bool may_hold(const struct place_topology *g, uint32_t domain, int64_t n)
 	       sum[RES_GPU] >= n * snap_gpus_least(g->p->snap, req);
 }
 
-/* Returns the most tasks to count on one node. Tasks that ask for no CPUs,
- * memory, disk or devices fit any number of times; for these it is the number
- * of tasks of the job. */
-static int64_t most_tasks(const struct snap *s, uint32_t req)
+/* Returns how many tasks fit on a node by what is free there. For requests that
+ * are placed on trial to count them, the number is kept until the node changes;
+ * but not for nodes with tasks of the job, which the next job does not have,
+ * nor for those of promises, which change with time. */
+static int64_t count_on(const struct place_topology *g, uint32_t node)
 {
-	bool needs = s->req.cpus[req] || s->req.mem[req] || s->req.tmp[req] ||
-	             s->req.gpus[req] || devices_any(&s->req.devs[req]);
+	const struct place *p = g->p;
+	uint32_t req = g->t->req;
+	struct node_room *on = &g->on[node];
 
-	return needs ? MOST_TASKS : s->req.tasks[req];
+	if (!g->keeps || p->own[node] || p->watched[node])
+		return place_room(p, req, node, g->most);
+	if (on->round != g->round ||
+	    on->when <= place_index_changed(p->index, node)) {
+		on->room = place_room(p, req, node, g->most);
+		on->when = place_index_changes(p->index) + 1;
+		on->round = g->round;
+	}
+	return on->room;
 }
 
 static int64_t room_on(const struct place_topology *g, uint32_t node)
@@ -170,7 +209,7 @@ static int64_t room_on(const struct place_topology *g, uint32_t node)
 	    !(t->trees >> place_index_tree(g->p->index, node) & 1) ||
 	    !match_allows(t->allowed, node))
 		return 0;
-	return place_room(g->p, t->req, node, most_tasks(g->p->snap, t->req));
+	return count_on(g, node);
 }
 
 /* Returns how many tasks of a node count for its domain. If the job asks for a

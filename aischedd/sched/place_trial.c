@@ -282,6 +282,9 @@ static uint32_t best_packed(struct place_trial *t)
 	if (gpus && gpus < 1000 && node_order_of(t) != ORDER_BEST_FIT) {
 		uint32_t node;
 
+		/* The index knows where partitions may be. */
+		if (t->p->work->loose & LOOSE_SLICES)
+			return best_in_order(t, &need);
 		/* Use a shared GPU before dividing a whole one. */
 		need.part = gpus;
 		node = best_in_order(t, &need);

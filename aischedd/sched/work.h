@@ -18,8 +18,17 @@ struct work_change {
 	int64_t *at, old;
 };
 
+/* While CPUs are chosen for a task: how many of a core are idle and not yet
+ * chosen, how many it has, and how many of the idle ones come next. */
 struct work_core {
-	uint16_t idle, size;
+	uint16_t idle, size, chosen;
+};
+
+/* The rest of a GPU that has partitions. blocked: how much is blocked,
+ * which is the sum described in fit_mig.h; most: thousandths of the
+ * GPU that the largest partition has which still fits. */
+struct work_mig {
+	uint16_t blocked, most;
 };
 
 enum { LOOSE_NUMA = 1, LOOSE_LINKS = 2, LOOSE_SLICES = 4, LOOSE_DEVS = 8 };
@@ -44,9 +53,8 @@ struct work {
 	 * NULL: no node can have partitions */
 	int64_t *slices;
 	const int64_t *slices_now; /* the same in the snapshot */
-	/* by model of GPU and slices in use: how much of the GPU is blocked,
-	 * see fit_mig_blocked() */
-	uint16_t (*blocked)[256];
+	/* by model of GPU and slices in use; see fit_mig_rests() */
+	struct work_mig (*mig)[256];
 	int64_t *thread;           /* by CPU: free thousandths */
 	const int64_t *thread_now; /* the same in the snapshot */
 	int64_t *numa_mem;         /* by NUMA node: free; may be < 0 */
