@@ -42,14 +42,14 @@ static struct buf world_new(const char *queues, uint32_t nodes)
 
 /* Returns a snapshot with nodes in racks of 16, blocks of 5 racks and zones of
  * 25 blocks. */
-static struct buf world_with_racks(uint32_t nodes)
+static struct buf world_with_racks(uint32_t nodes, const char *more)
 {
 	struct buf text = world_begin();
 
 	buf_puts(&text, "level zone\nlevel block\nlevel rack\n");
 	for (uint32_t r = 0; r < nodes / RACK; r++) {
 		uint32_t b = r / 5, z = b / 25;
-		char domain[64];
+		struct buf in = { 0 };
 
 		if (r % 125 == 0)
 			buf_printf(&text, "domain z%u level=zone\n", z);
@@ -60,24 +60,27 @@ static struct buf world_with_racks(uint32_t nodes)
 		buf_printf(&text,
 		           "domain z%u/b%u/r%u parent=z%u/b%u level=rack\n", z,
 		           b, r, z, b);
-		snprintf(domain, sizeof(domain), " domain=z%u/b%u/r%u", z, b,
-		         r);
-		add_nodes(&text, r * RACK, r * RACK + RACK - 1, domain);
+		buf_printf(&in, " domain=z%u/b%u/r%u%s", z, b, r, more);
+		add_nodes(&text, r * RACK, r * RACK + RACK - 1, in.data);
+		buf_free(&in);
 	}
 	return text;
 }
 
 /* Run a job of one GPU on each GPU, except on the first `but` GPUs. If ends is
  * true, the jobs' end times are spread over the cluster, else they are
- * unknown. */
+ * unknown. bound: nodes are as inside() says, and the jobs have CPUs. */
 static void fill_nodes(struct buf *text, uint32_t nodes, const char *queue,
-                       bool ends, uint32_t but)
+                       bool ends, uint32_t but, bool bound)
 {
 	for (uint32_t i = but; i < nodes * GPUS; i++) {
 		buf_printf(text,
 		           "run %u queue=%s cpus=8 mem=64G gpus=1 preemptible "
 		           "start=%u on=n%u:g%u",
 		           i + 1, queue, 999999 - i, i / GPUS, i % GPUS);
+		if (bound)
+			buf_printf(text, ":c%u-%u", i % GPUS * 16,
+			           i % GPUS * 16 + 7);
 		if (ends)
 			buf_printf(text, " end=%u",
 			           1000060 + i * 7919 % (nodes * GPUS));
@@ -190,10 +193,87 @@ static void bench_place(uint32_t nodes, uint32_t tasks)
 	       linear_s(nodes) / r.took);
 }
 
+/* Add what the decision inside a node looks at: 128 CPUs of 64 cores, and two
+ * NUMA nodes with 4 linked GPUs each. */
+static const char *inside(void)
+{
+	static struct buf text;
+
+	if (text.len)
+		return text.data;
+	buf_puts(&text, " threads=128 core=");
+	for (int i = 0; i < 64; i++)
+		buf_printf(&text, "%d*2,", i);
+	text.data[--text.len] = '\0';
+	buf_puts(&text, " numa=0*64,1*64 numa_mem=256G,256G gpu_numa=0*4,1*4 "
+	                "gpu_link=0*4,1*4");
+	return text.data;
+}
+
+/* Fill empty nodes, in racks, with jobs or gangs that demand one NUMA node and
+ * one link group for each task. */
+static void bench_align(uint32_t nodes, uint32_t tasks)
+{
+	struct buf text = world_with_racks(nodes, inside());
+	uint32_t jobs = nodes * 2 / tasks;
+	struct pass_result r;
+
+	buf_printf(&text,
+	           "pend 1000000-%u %s tasks=%u gpus=4 cpus=32 mem=128G "
+	           "numa=strict links=strict\n",
+	           1000000 + jobs - 1, tasks > 1 ? "need=rack" : "", tasks);
+	r = measure(&text);
+	printf("align nodes=%u jobs=%u tasks=%u started=%u ms=%.2f "
+	       "tasks_per_s=%.0f jobs_per_s=%.0f\n",
+	       nodes, jobs, tasks, r.starts, r.took * 1e3, r.tasks / r.took,
+	       r.starts / r.took);
+}
+
+/* Add single jobs with a partition each, of four sizes in turn: half of them
+ * are the smallest. */
+static void add_partitions(struct buf *text, uint32_t jobs)
+{
+	static const struct {
+		const char *profile, *gpus;
+		uint32_t turns; /* bit i: the i-th of 8 jobs */
+	} kind[] = { { "1g.10gb", "0.125", 0x55 },
+		     { "2g.20gb", "0.25", 0x22 },
+		     { "3g.40gb", "0.5", 0x08 },
+		     { "4g.40gb", "0.5", 0x80 } };
+
+	for (size_t k = 0; k < ARRAY_SIZE(kind); k++) {
+		const char *between = "pend ";
+
+		for (uint32_t i = 0; i < jobs; i++) {
+			if (!(kind[k].turns >> i % 8 & 1))
+				continue;
+			buf_printf(text, "%s%u", between, 1000000 + i);
+			between = ",";
+		}
+		buf_printf(text, " cpus=2 mem=8G gpus=%s profile=%s\n",
+		           kind[k].gpus, kind[k].profile);
+	}
+}
+
+/* Fill empty nodes with partitions; most find one. */
+static void bench_mig(uint32_t nodes, uint32_t jobs)
+{
+	struct buf more = { 0 }, text;
+	struct pass_result r;
+
+	buf_printf(&more, "%s mig=h100-80 gpu_mem=80G", inside());
+	text = world_with_racks(nodes, more.data);
+	buf_free(&more);
+	add_partitions(&text, jobs);
+	r = measure(&text);
+	printf("mig nodes=%u jobs=%u started=%u ms=%.2f tasks_per_s=%.0f\n",
+	       nodes, jobs, r.starts, r.took * 1e3, r.tasks / r.took);
+}
+
 /* Fill empty nodes with gangs whose tasks must be in one rack. */
 static void bench_topology(uint32_t nodes, uint32_t tasks)
 {
-	struct buf text = world_with_racks(nodes);
+	struct buf text = world_with_racks(nodes, "");
 	uint32_t jobs = nodes / tasks;
 	struct pass_result r;
 
@@ -213,7 +293,7 @@ static void bench_full(uint32_t nodes, uint32_t jobs, uint32_t shapes,
 	struct buf text = world_new("queue all quota=gpus:1000000\n", nodes);
 	struct pass_result r;
 
-	fill_nodes(&text, nodes, "all", ends, 0);
+	fill_nodes(&text, nodes, "all", ends, 0, false);
 	add_rows(&text, "all", jobs, shapes, 1, tasks);
 	r = measure(&text);
 	printf("full nodes=%u jobs=%u shapes=%u tasks=%u ends=%s promised=%u "
@@ -230,7 +310,7 @@ static void bench_ended(uint32_t nodes, uint32_t jobs, uint32_t shapes,
 	struct buf text = world_new("queue all quota=gpus:1000000\n", nodes);
 	struct pass_result r;
 
-	fill_nodes(&text, nodes, "all", ends, 1);
+	fill_nodes(&text, nodes, "all", ends, 1, false);
 	add_rows(&text, "all", jobs, shapes, 1, 1);
 	r = measure(&text);
 	printf("ended nodes=%u jobs=%u shapes=%u ends=%s started=%u "
@@ -241,23 +321,27 @@ static void bench_ended(uint32_t nodes, uint32_t jobs, uint32_t shapes,
 
 /* Reclaim as in the benchmark of KAI Scheduler: jobs of queue a with 1 GPU each
  * hold all GPUs; queue b, within its quota, has a gang with a task of 4 GPUs
- * for each node. */
-static void bench_reclaim(uint32_t nodes)
+ * for each node. bound: nodes are as inside() says; aligned: each task demands
+ * one NUMA node and one link group. */
+static void bench_reclaim(uint32_t nodes, bool bound, bool aligned)
 {
-	struct buf queues = { 0 }, text;
+	struct buf queues = { 0 }, text = world_begin();
 	struct pass_result r;
 
 	buf_printf(&queues, "queue a quota=gpus:0\nqueue b quota=gpus:%u\n",
 	           nodes * GPUS);
-	text = world_new(queues.data, nodes);
+	add_nodes(&text, 0, nodes - 1, bound ? inside() : "");
+	buf_puts(&text, queues.data);
 	buf_free(&queues);
-	fill_nodes(&text, nodes, "a", false, 0);
+	fill_nodes(&text, nodes, "a", false, 0, bound);
 	buf_printf(&text,
-	           "pend 1000000 queue=b tasks=%u cpus=1 mem=1G gpus=4\n",
-	           nodes);
+	           "pend 1000000 queue=b tasks=%u cpus=1 mem=1G gpus=4%s\n",
+	           nodes, aligned ? " numa=strict links=strict" : "");
 	r = measure(&text);
-	printf("reclaim nodes=%u gang=%u evicted=%u ms=%.2f\n", nodes, nodes,
-	       r.evictions, r.took * 1e3);
+	printf("reclaim nodes=%u gang=%u cpus=%s aligned=%s evicted=%u "
+	       "ms=%.2f\n",
+	       nodes, nodes, bound ? "bound" : "counted",
+	       aligned ? "yes" : "no", r.evictions, r.took * 1e3);
 }
 
 /* Plan for a full cluster as in bench_full(), in three nested queues. The
@@ -277,7 +361,7 @@ static void bench_limits(uint32_t nodes, uint32_t jobs, uint32_t shapes,
 		    queue[i], gpus + spare, 8 * (gpus + spare), gpus + spare);
 	text = world_new(queues.data, nodes);
 	buf_free(&queues);
-	fill_nodes(&text, nodes, "group", true, 0);
+	fill_nodes(&text, nodes, "group", true, 0, false);
 	add_rows(&text, "group", jobs, shapes, 1, 1);
 	r = measure(&text);
 	printf("limits nodes=%u jobs=%u shapes=%u spare=%u promised=%u "
@@ -298,6 +382,17 @@ static void all_topology(void)
 		bench_topology(nodes, 16);
 	bench_topology(10000, 16);
 	bench_topology(10000, 8);
+}
+
+static void all_align(void)
+{
+	bench_align(5000, 1);
+	bench_align(5000, 8);
+}
+
+static void all_mig(void)
+{
+	bench_mig(5000, 20000);
 }
 
 static void all_full(void)
@@ -322,7 +417,9 @@ static void all_ended(void)
 static void all_reclaim(void)
 {
 	for (uint32_t nodes = 125; nodes <= 4000; nodes *= 2)
-		bench_reclaim(nodes);
+		bench_reclaim(nodes, false, false);
+	bench_reclaim(1000, true, false);
+	bench_reclaim(1000, true, true);
 }
 
 static void all_limits(void)
@@ -337,6 +434,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} all[] = { { "place", all_place },     { "topology", all_topology },
+		    { "align", all_align },     { "mig", all_mig },
 		    { "full", all_full },       { "ended", all_ended },
 		    { "reclaim", all_reclaim }, { "limits", all_limits } };
 
