@@ -30,6 +30,18 @@ struct run_device {
 	uint8_t kind;     /* number of its section in the configuration */
 };
 
+/* How the kubelet of a node places what a pod gets (its topology manager). */
+enum node_policy {
+	NODE_POLICY_UNKNOWN,
+	NODE_POLICY_NONE,
+	NODE_POLICY_BEST_EFFORT,
+	/* a pod that has more NUMA nodes than needed is refused */
+	NODE_POLICY_RESTRICTED,
+	/* a pod that has more than one NUMA node is refused */
+	NODE_POLICY_SINGLE,
+	NODE_POLICIES
+};
+
 /* A node as its runner sees it. The daemon then applies what the configuration
  * says about the node (node sections, reserve_*). */
 struct node_info {
@@ -41,8 +53,9 @@ struct node_info {
 	/* [ncpus] the number of each hardware thread's core */
 	const uint16_t *cpu_core;
 	int64_t cpu_milli, mem_mib;
-	int64_t tmp_mib;         /* disk for temporary files */
-	uint32_t nnumas;         /* number of NUMA nodes; 0: unknown */
+	int64_t tmp_mib; /* disk for temporary files */
+	/* number of NUMA nodes whose memory is counted; 0: unknown */
+	uint32_t nnumas;
 	const int64_t *numa_mem; /* [nnumas] MiB */
 	/* tasks that can run at a time; 0: any number */
 	uint32_t slots;
@@ -68,6 +81,8 @@ struct node_info {
 	bool gpus_named, gpu_numas_known;
 	bool gpus_shared;         /* tasks can get parts of its GPUs */
 	const uint16_t *gpu_held; /* [ngpus] */
+	/* unless gpus_named: how the node's kubelet chooses GPUs and CPUs */
+	enum node_policy policy;
 	bool down;
 	bool gone;          /* the node no longer exists */
 	bool cordoned;      /* no new tasks may start there */

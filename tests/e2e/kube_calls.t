@@ -109,6 +109,7 @@ calls_are "that took a list of each kind, and four calls" <<-END
 	1 create secrets
 	1 list deviceclasses
 	1 list jobs
+	1 list noderesourcetopologies
 	1 list nodes
 	1 list persistentvolumeclaims
 	1 list persistentvolumes

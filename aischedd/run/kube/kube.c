@@ -30,7 +30,12 @@
 #include "aischedd/run/kube/version.h"
 #include "libcommon/mem.h"
 
-enum { TICK_S = 1 };
+enum {
+	TICK_S = 1,
+	/* how long until NodeResourceTopologies are looked for again in a
+	 * cluster that has none */
+	ABSENT_MS = 300000
+};
 
 static void on_trouble(const struct err *err, void *arg)
 {
@@ -145,6 +150,13 @@ static void on_device_classes(enum kube_news news, json_t *obj,
 	heard(arg, SEE_DEVICE_CLASSES, news, err);
 }
 
+static void on_topologies(enum kube_news news, json_t *obj,
+                          const struct err *err, void *arg)
+{
+	kube_numa_news(arg, news, obj);
+	heard(arg, SEE_TOPOLOGIES, news, err);
+}
+
 /* The objects of each watch. label: only objects with this label are watched,
  * NULL: all. own: there is one watch in each of the pool's namespaces, instead
  * of one for the whole cluster. */
@@ -169,6 +181,9 @@ static const struct {
 	                 false, on_grants },
 	[SEE_DEVICE_CLASSES] = { "/apis/resource.k8s.io/v1", "/deviceclasses",
 	                         NULL, false, on_device_classes },
+	[SEE_TOPOLOGIES] = { "/apis/topology.node.k8s.io/v1alpha2",
+	                     "/noderesourcetopologies", NULL, false,
+	                     on_topologies },
 };
 
 /* Start a watch. space: the namespace to watch; NULL: the whole cluster. */
@@ -186,6 +201,8 @@ static void watch_one(struct kube *kube, struct kube_space *space, int what)
 	buf_puts(&path, sights[what].kind);
 	if (sights[what].label)
 		kube_path_query(&path, "labelSelector", sights[what].label);
+	if (what == SEE_TOPOLOGIES)
+		spec.absent_ms = ABSENT_MS;
 	spec.path = path.data;
 	spec.fn = sights[what].fn;
 	spec.arg = space ? (void *)space : kube;
@@ -193,10 +210,18 @@ static void watch_one(struct kube *kube, struct kube_space *space, int what)
 	buf_free(&path);
 }
 
+/* Whether the pool can use what the watch reports. */
+static bool is_wanted(const struct conf_pool *pool, int what)
+{
+	if (what == SEE_TOPOLOGIES)
+		return pool->devices != DEVICES_DRA;
+	return what < SEE_SLICES || pool->devices != DEVICES_PLUGIN;
+}
+
 static void watch(struct kube *kube)
 {
 	for (int i = 0; i < SEE_N; i++)
-		if (i >= SEE_SLICES && kube->pool->devices == DEVICES_PLUGIN)
+		if (!is_wanted(kube->pool, i))
 			kube->sight.synced[i] = true;
 		else if (!sights[i].own)
 			watch_one(kube, NULL, i);
@@ -325,6 +350,7 @@ static void runner_free(struct runner *r)
 	kube_drain_free(kube);
 	kube_standin_free(kube);
 	kube_devices_free(kube);
+	kube_numa_free(kube);
 	kube_nodes_free(kube->nodes);
 	kube_claims_free(&kube->claims);
 	kube_space_free(kube);

@@ -173,6 +173,7 @@ static void tell(struct kube_nodes *nodes, struct kube_node *node)
 	put_parts(&info, node, parts);
 	if (kube_devices_show(nodes->kube, node->name, &node->said, &gpus))
 		put_gpus(&info, &gpus);
+	kube_numa_show(nodes->kube, &info);
 	nodes->kube->fn(&(struct run_event){ .kind = RUN_NODE, .node = &info },
 	                nodes->kube->arg);
 	free(features);

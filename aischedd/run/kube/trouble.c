@@ -65,7 +65,7 @@ static const char *trouble(const struct kube *kube)
 	if (!text)
 		text = blind(kube, SEE_CLAIMS, SEE_SLICES);
 	if (!text && kube->pool->devices == DEVICES_DRA)
-		text = blind(kube, SEE_SLICES, SEE_N);
+		text = blind(kube, SEE_SLICES, SEE_TOPOLOGIES);
 	return text;
 }
 
@@ -88,18 +88,21 @@ void kube_trouble_tell(struct kube *kube)
 	tell(kube, RUN_TROUBLE, trouble(kube), &kube->told.trouble);
 }
 
-/* Returns a text on the labels of the topology and the GPUs that nodes lack;
- * NULL: they lack none. */
+/* Returns a text on the labels of the topology and the GPUs that nodes lack,
+ * and on NUMA nodes that cannot be used; NULL: there is nothing to report. */
 static const char *lacks(struct kube *kube)
 {
 	const char *labels = kube_nodes_lacks(kube->nodes);
 	const char *gpus = kube_devices_lacks(kube);
+	struct buf *all = &kube->told.all;
 
-	if (!labels || !gpus)
-		return labels ? labels : gpus;
-	buf_clear(&kube->told.both);
-	buf_printf(&kube->told.both, "%s; %s", labels, gpus);
-	return kube->told.both.data;
+	buf_clear(all);
+	if (labels)
+		buf_puts(all, labels);
+	if (gpus)
+		buf_printf(all, "%s%s", all->len ? "; " : "", gpus);
+	kube_numa_lacks(kube, all);
+	return all->len ? all->data : NULL;
 }
 
 void kube_trouble_tell_lacks(struct kube *kube)
@@ -133,6 +136,6 @@ void kube_trouble_fini(struct kube_told *told)
 {
 	buf_free(&told->trouble);
 	buf_free(&told->lacks);
-	buf_free(&told->both);
+	buf_free(&told->all);
 	buf_free(&told->shortcomings);
 }

@@ -11,8 +11,8 @@ struct kube;
 
 struct kube_told {
 	struct buf trouble, lacks; /* texts last reported; empty: none */
-	struct buf both; /* text in case nodes lack both labels and GPUs */
-	struct buf shortcomings; /* result of shortcomings() */
+	struct buf all;            /* text on all that nodes lack */
+	struct buf shortcomings;   /* result of shortcomings() */
 };
 
 /* Send RUN_TROUBLE if its text would differ from the last one. */

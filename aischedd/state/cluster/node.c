@@ -373,7 +373,8 @@ static void deal_memory(const struct state *state, struct node *node)
 	node->numa_mem = NULL;
 	node->nnumas = 0;
 	n = n ? n : node->nnumas_found;
-	if (n <= 1 || n > LIMIT_SOCKETS || !runner_traits(pool->runner)->binds)
+	if (n <= 1 || n > LIMIT_SOCKETS ||
+	    (!runner_traits(pool->runner)->binds && n != node->nnumas_found))
 		return;
 	node->nnumas = (uint32_t)n;
 	node->numa_mem = xcalloc((size_t)n, sizeof(*node->numa_mem));
@@ -543,6 +544,7 @@ void state_node_seen(struct state *state, uint32_t pool,
 	devices_seen(state, n, info);
 	node->gpus_named = info->gpus_named;
 	node->gpu_numas_known = info->gpu_numas_known;
+	node->policy = info->policy;
 	node->gpus_shared = info->gpus_shared;
 	free(node->gpu_held);
 	node->gpu_held =

@@ -67,8 +67,8 @@ struct node {
 	/* cpu_reserved[i]: CPU i is reserved for the system */
 	bool *cpu_reserved;
 	/* Memory of each NUMA node, as the runner found it and as jobs may use
-	 * it. numa_mem is NULL unless there are several NUMA nodes and the
-	 * runner binds tasks to them. */
+	 * it. numa_mem is NULL unless there are several NUMA nodes, and the
+	 * runner or a kubelet binds tasks to them. */
 	int64_t *numa_found, *numa_mem;
 	uint32_t nnumas_found, nnumas;
 	/* by GPU: partitions for good, as its runner found them; NULL: none */
@@ -86,6 +86,8 @@ struct node {
 	/* gpus_named: tasks get exactly the GPUs that the plan chooses;
 	 * gpu_numas_known: the runner knows the NUMA nodes of the GPUs. */
 	bool gpus_named, gpu_numas_known;
+	/* unless gpus_named: how the node's kubelet chooses GPUs and CPUs */
+	enum node_policy policy;
 	/* how its GPUs are chosen; pool_table.gives counts the nodes of each
 	 * kind */
 	enum node_gives gives;

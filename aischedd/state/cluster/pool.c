@@ -2,6 +2,7 @@
 #include "aischedd/state/cluster/pool.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "aischedd/state/cluster/node.h"
@@ -16,13 +17,20 @@
 
 static enum node_gives gives(const struct node *node)
 {
+	static const enum node_gives by_policy[NODE_POLICIES] = {
+		[NODE_POLICY_UNKNOWN] = GIVES_COUNTED,
+		[NODE_POLICY_NONE] = GIVES_ANYWHERE,
+		[NODE_POLICY_BEST_EFFORT] = GIVES_BEST_EFFORT,
+		[NODE_POLICY_RESTRICTED] = GIVES_TIGHT,
+		[NODE_POLICY_SINGLE] = GIVES_STRICT,
+	};
 	bool said = node->conf && (node->conf->gpu_numa.n ||
 	                           node->conf->sockets != CONF_NONE);
 
 	if (node->gone || !node->ngpus)
 		return GIVES_NONE;
 	if (!node->gpus_named)
-		return GIVES_COUNTED;
+		return by_policy[node->policy];
 	return said || node->gpu_numas_known ? GIVES_NAMED : GIVES_NO_NUMA;
 }
 
@@ -48,6 +56,15 @@ bool pool_align_is_asked(const struct spec *spec)
 	return demands_place(spec) || demands_part(spec);
 }
 
+/* Whether kubelets choose the GPUs of some nodes. */
+static bool has_chooser(const uint32_t n[GIVES_KINDS])
+{
+	for (int i = GIVES_COUNTED; i <= GIVES_STRICT; i++)
+		if (n[i])
+			return true;
+	return false;
+}
+
 /* Whether tasks can get parts of GPUs in the pool. If not, sets *err. A cluster
  * is assumed to share its GPUs until it has listed nodes with GPUs. */
 static bool shares(const struct state *state, uint32_t pool,
@@ -65,13 +82,73 @@ static bool shares(const struct state *state, uint32_t pool,
 		        spec_gets_part(spec) ? "gpu-memory" : "gpus-per-task",
 		        conf->name);
 	else if (state->pools.ready[pool] && !state->pools.nshares[pool] &&
-	         n[GIVES_COUNTED] + n[GIVES_NAMED] + n[GIVES_NO_NUMA])
+	         (has_chooser(n) || n[GIVES_NAMED] + n[GIVES_NO_NUMA]))
 		err_set(err, EINVAL,
 		        "pool '%s': its driver does not share GPUs (no "
 		        "consumable capacity): ask for whole ones",
 		        conf->name);
 	else
 		return true;
+	return false;
+}
+
+/* Returns how the kubelets of nodes choose devices, if those of some nodes
+ * refuse no pod for the place of its devices; else NULL. */
+static const char *loose_policy(const uint32_t n[GIVES_KINDS])
+{
+	return n[GIVES_COUNTED] || !has_chooser(n)
+	           ? "unknown: no NodeResourceTopology for them"
+	       : n[GIVES_ANYWHERE]    ? "'none'"
+	       : n[GIVES_BEST_EFFORT] ? "'best-effort'"
+	                              : NULL;
+}
+
+/* Whether pods of the request get CPUs of their own from kubelets that choose
+ * CPUs and GPUs together. If not, sets *err. */
+static bool has_own_cpus(const struct conf_pool *conf, const struct spec *spec,
+                         struct err *err)
+{
+	if (conf->cpus_unlimited || conf->cpu_overcommit > 1000)
+		err_set(err, EINVAL,
+		        "pool '%s': its pods get no CPUs of their own "
+		        "(cpu_limit, cpu_overcommit): --numa %s cannot be had "
+		        "there",
+		        conf->name, spec->numa);
+	else if (spec_is_set(spec->cpus) && spec->cpus % 1000)
+		err_set(err, EINVAL,
+		        "pool '%s': its kubelets give whole CPUs only to pods "
+		        "with --numa %s: ask for a whole number of CPUs",
+		        conf->name, spec->numa);
+	else if (spec->mem_node == 0)
+		err_set(err, EINVAL,
+		        "pool '%s': its kubelets count memory for --numa %s: "
+		        "ask for an amount with --mem",
+		        conf->name, spec->numa);
+	else
+		return true;
+	return false;
+}
+
+/* Whether kubelets that choose the GPUs of tasks can meet the demands. If not,
+ * sets *err. */
+static bool kubelets_align(const struct conf_pool *conf,
+                           const uint32_t n[GIVES_KINDS],
+                           const struct spec *spec, struct err *err)
+{
+	const char *policy = loose_policy(n);
+	bool links = links_parse(spec->links) == LINKS_STRICT;
+	char text[64];
+
+	if (!policy && !links)
+		return has_own_cpus(conf, spec, err);
+	snprintf(text, sizeof(text), ", topology manager %s",
+	         policy ? policy : "");
+	err_set(err, EINVAL,
+	        "pool '%s': its nodes choose devices themselves (device "
+	        "plugin%s): --%s %s cannot be had there",
+	        conf->name, policy ? text : "",
+	        demands_numa(spec) && policy ? "numa" : "links",
+	        demands_numa(spec) && policy ? spec->numa : spec->links);
 	return false;
 }
 
@@ -90,14 +167,10 @@ bool pool_aligns(const struct state *state, uint32_t pool,
 	if (!runner_traits(conf->runner)->has_api ||
 	    !state->pools.ready[pool] || !demands_place(spec))
 		return true;
-	if (n[GIVES_COUNTED] || !(n[GIVES_NAMED] + n[GIVES_NO_NUMA]))
-		err_set(err, EINVAL,
-		        "pool '%s': its nodes choose devices themselves "
-		        "(device plugin, topology manager 'none'): --%s %s "
-		        "cannot be had there",
-		        conf->name, demands_numa(spec) ? "numa" : "links",
-		        demands_numa(spec) ? spec->numa : spec->links);
-	else if (demands_numa(spec) && n[GIVES_NO_NUMA])
+	if ((has_chooser(n) || !(n[GIVES_NAMED] + n[GIVES_NO_NUMA])) &&
+	    !kubelets_align(conf, n, spec, err))
+		return false;
+	if (demands_numa(spec) && n[GIVES_NO_NUMA])
 		err_set(err, EINVAL,
 		        "pool '%s': NUMA nodes of its GPUs are not known; "
 		        "'node' sections can say them",
@@ -113,8 +186,11 @@ static unsigned answers(const struct pool_table *pools, uint32_t pool)
 {
 	const uint32_t *n = pools->gives[pool];
 
-	return (n[GIVES_COUNTED] != 0) | (n[GIVES_NO_NUMA] != 0) << 1 |
-	       (n[GIVES_NAMED] != 0) << 2 | (pools->nshares[pool] != 0) << 3;
+	unsigned ret = pools->nshares[pool] != 0;
+
+	for (int i = GIVES_COUNTED; i < GIVES_KINDS; i++)
+		ret |= (unsigned)(n[i] != 0) << i;
+	return ret;
 }
 
 void pool_count_node(struct state *state, struct node *node)

@@ -26,9 +26,15 @@ struct pool_sum {
 /* How the GPUs of a node are chosen for tasks. A pool counts its nodes of
  * each kind. */
 enum node_gives {
-	GIVES_NONE,    /* the node has no GPUs, or is gone */
-	GIVES_COUNTED, /* the kubelet chooses the GPUs of a task */
-	GIVES_NAMED,   /* the plan chooses them; their NUMA nodes are known */
+	GIVES_NONE, /* the node has no GPUs, or is gone */
+	/* The kubelet chooses the GPUs of a task, by a policy: one not known
+	 * or none; best-effort; restricted; single-numa-node. */
+	GIVES_COUNTED,
+	GIVES_ANYWHERE,
+	GIVES_BEST_EFFORT,
+	GIVES_TIGHT,
+	GIVES_STRICT,
+	GIVES_NAMED, /* the plan chooses them; their NUMA nodes are known */
 	/* the plan chooses them; their NUMA nodes are not known */
 	GIVES_NO_NUMA,
 	GIVES_KINDS

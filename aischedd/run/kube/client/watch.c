@@ -48,6 +48,7 @@ struct kube_watch {
 	int64_t heard_ms;
 	bool got;     /* something was received in this step */
 	bool expired; /* the server no longer has the changes since `version` */
+	bool absent;  /* it does not have the kind of objects, or forbids it */
 	/* busy: a callback runs; then kube_watch_free() only sets `dead`, and
 	 * the callback frees the watch when it ends */
 	bool busy, dead;
@@ -201,6 +202,8 @@ static void begin_later(struct kube_watch *w)
 		ms *= 2;
 	if (ms > BACKOFF_MAX_MS)
 		ms = BACKOFF_MAX_MS;
+	if (w->absent && w->spec.absent_ms)
+		ms = w->spec.absent_ms;
 	ms = kube_http_jitter(w->http, ms);
 	event_add(w->timer, &(struct timeval){ .tv_sec = ms / 1000,
 	                                       .tv_usec = ms % 1000 * 1000 });
@@ -222,6 +225,7 @@ static void list_done(struct kube_watch *w, const struct kube_answer *answer)
 	json_t *rest = NULL;
 	struct err err;
 
+	w->absent = answer->code == 404 || answer->code == 403;
 	if (answer->code == 410 && !w->whole) {
 		w->whole = true;
 		w->step = STEP_LIST;

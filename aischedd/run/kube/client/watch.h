@@ -46,6 +46,9 @@ struct kube_watch_spec {
 	int64_t silence_ms;
 	/* a watch is renewed after renew_s to 2 * renew_s seconds */
 	int64_t renew_s;
+	/* if the server does not have the kind of objects, or forbids them, a
+	 * list is tried again after this time; 0: as after other failures */
+	int64_t absent_ms;
 	kube_watch_fn *fn;
 	void *arg;
 };

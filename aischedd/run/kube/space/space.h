@@ -35,6 +35,7 @@ enum {
 	SEE_SLICES, /* this and the next two: for GPUs given by claims */
 	SEE_GRANTS,
 	SEE_DEVICE_CLASSES,
+	SEE_TOPOLOGIES, /* NUMA nodes of nodes, where agents publish them */
 	SEE_N
 };
 
