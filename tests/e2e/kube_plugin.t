@@ -84,6 +84,44 @@ is "which it holds" "$(aiq --nodes -h -o devices_free)" rdma:2
 aicancel "$id"
 becomes "it ends, too" "$id" CANCELLED
 
+# --- GPUs that are counted several times -------------------------------------------
+
+# GPUS: whether the node has that many
+has_gpus()
+{
+	[ "$(aiq --nodes -h -o gpus,gpus_free | xargs)" = "$1 $1" ]
+}
+
+# REPLICAS: counts its GPU that often
+count_gpu()
+{
+	kube label --overwrite node nic-0 "nvidia.com/gpu.replicas=$1" >/dev/null
+	kube patch node nic-0 --subresource status --type merge -p \
+		"{\"status\": {\"allocatable\": {\"nvidia.com/gpu\": \"$1\"}}}" \
+		>/dev/null
+}
+
+# Whether aictl status says why the node has none
+is_told()
+{
+	aictl status | grep -qF "node 'nic-0' counts each of its GPUs 4 times"
+}
+
+count_gpu 1
+ok "a GPU that is counted once is one" wait_for has_gpus 1
+unlike "nothing is to be told" "$(aictl status)" replicas
+count_gpu 4
+ok "a plugin counts it four times: none is a whole one" wait_for has_gpus 0
+ok "which is told" is_told
+fails "no job gets one" 1 "no node of its pools has a GPU" \
+	aisub --gpus-per-task 1 --wrap true
+count_gpu 1
+ok "it is back once pods do not share it" wait_for has_gpus 1
+one=$(submit --gpus-per-task 1 --wrap true)
+becomes "and a job has it" "$one" RUNNING
+aicancel "$one"
+becomes "which ends" "$one" CANCELLED
+
 # --- the configuration --------------------------------------------------------
 
 sed -i 's,rdma/hca,rdma/other,' "$conf"

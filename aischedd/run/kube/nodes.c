@@ -2,6 +2,7 @@
 #include "aischedd/run/kube/nodes.h"
 
 #include <event2/event.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,7 +162,10 @@ static void tell(struct kube_nodes *nodes, struct kube_node *node)
 		.used_cpu_milli = kube_cpus_more(pool, used.cpu_milli, true),
 		.used_mem_mib = used.mem_mib,
 		.used_tmp_mib = used.tmp_mib,
-		.used_gpu_milli = 1000 * (int64_t)count_of(used.gpus, MAX_GPUS),
+		.used_gpu_milli =
+		    node->said.replicas > 1
+			? 0
+			: 1000 * (int64_t)count_of(used.gpus, MAX_GPUS),
 		.used_slots = count_of(used.pods, UINT32_MAX),
 		.devs = devs_of(node->said.have.devs),
 		.used_devs = devs_of(used.devs),
@@ -389,6 +393,29 @@ static void put_unknown_parts(const struct kube_nodes *nodes, struct buf *out)
 		buf_printf(out, ", and %zu more have such", n - 1);
 }
 
+/* Append that a node's GPUs are not given, because pods share each of them. */
+static void put_replicas(const struct kube_nodes *nodes, struct buf *out)
+{
+	const struct kube_node *node, *first = NULL;
+	size_t n = 0, at = 0;
+
+	while ((node = map_each(&nodes->by_name, &at))) {
+		if (!node->there || node->said.replicas <= 1)
+			continue;
+		if (n++ == 0 || strcmp(node->name, first->name) < 0)
+			first = node;
+	}
+	if (!n)
+		return;
+	buf_printf(out,
+	           "%snode '%s' counts each of its GPUs %" PRIi64
+	           " times (%s), for pods to share: none is given to jobs",
+	           out->len ? "; " : "", first->name, first->said.replicas,
+	           KUBE_LABEL_REPLICAS);
+	if (n > 1)
+		buf_printf(out, "; so do %zu more", n - 1);
+}
+
 static void put_levels(const struct kube_nodes *nodes, struct buf *out)
 {
 	const struct kube_node *node, *first = NULL;
@@ -414,6 +441,7 @@ const char *kube_nodes_lacks(struct kube_nodes *nodes)
 	buf_clear(&nodes->lacks);
 	put_levels(nodes, &nodes->lacks);
 	put_unknown_parts(nodes, &nodes->lacks);
+	put_replicas(nodes, &nodes->lacks);
 	return nodes->lacks.len ? nodes->lacks.data : NULL;
 }
 

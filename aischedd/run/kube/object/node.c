@@ -207,7 +207,8 @@ static char *read_gpu_type(const json_t *labels)
 	return s && *s ? xstrdup(s) : NULL;
 }
 
-enum { GPU_MEM_MOST = 1 << 30 }; /* MiB; a larger value is none */
+/* A larger value of a label counts as none. */
+enum { GPU_MEM_MOST = 1 << 30 /* MiB */, REPLICAS_MOST = 1000000 };
 
 /* Returns the MiB of each GPU, as GPU feature discovery labels the node. */
 static int64_t read_gpu_mem(const json_t *labels)
@@ -216,6 +217,16 @@ static int64_t read_gpu_mem(const json_t *labels)
 	int64_t mib;
 
 	return s && parse_int(s, 1, GPU_MEM_MOST, &mib, NULL) == 0 ? mib : 0;
+}
+
+/* Returns how often the node's device plugin counts each GPU, as GPU feature
+ * discovery labels the node. */
+static int64_t read_replicas(const json_t *labels)
+{
+	const char *s = kube_text_at(labels, KUBE_LABEL_REPLICAS);
+	int64_t n;
+
+	return s && parse_int(s, 1, REPLICAS_MOST, &n, NULL) == 0 ? n : 1;
 }
 
 static bool has_our_taint(const json_t *spec)
@@ -260,6 +271,9 @@ void kube_node_read(const json_t *obj, const struct conf_pool *pool,
 	ret->runtime = read_runtime(status);
 	ret->gpu_type = read_gpu_type(labels);
 	ret->gpu_mem_mib = read_gpu_mem(labels);
+	ret->replicas = read_replicas(labels);
+	if (ret->replicas > 1)
+		ret->have.gpus = 0;
 	ret->topology = read_topology(levels, labels);
 }
 
@@ -275,7 +289,7 @@ bool kube_node_said_same(const struct kube_node_said *a,
 	       same_text(a->reason, b->reason) &&
 	       same_text(a->gpu_type, b->gpu_type) &&
 	       same_text(a->part_unknown, b->part_unknown) &&
-	       a->gpu_mem_mib == b->gpu_mem_mib &&
+	       a->gpu_mem_mib == b->gpu_mem_mib && a->replicas == b->replicas &&
 	       same_text(a->topology, b->topology) &&
 	       same_text(a->runtime, b->runtime) &&
 	       a->dedicated == b->dedicated &&

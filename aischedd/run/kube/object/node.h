@@ -14,6 +14,8 @@
 /* Annotation of a node that the daemon has cordoned: the reason. */
 #define KUBE_NOTE_DRAINED "aisched.io/drained"
 
+#define KUBE_LABEL_REPLICAS "nvidia.com/gpu.replicas"
+
 struct kube_node_said {
 	bool down;
 	/* it is cordoned, or in a condition in which no pods are started */
@@ -22,6 +24,10 @@ struct kube_node_said {
 	struct kube_amount have;
 	char *gpu_type;      /* or NULL */
 	int64_t gpu_mem_mib; /* of each GPU; 0: unknown */
+	/* How often the device plugin counts each GPU, for several pods to
+	 * share it; 1: once. If more, `have` has no GPUs: none of those that
+	 * are counted is a whole one. */
+	int64_t replicas;
 	/* a resource of partitions whose profile is not known; or NULL */
 	char *part_unknown;
 	json_t *features, *taints;

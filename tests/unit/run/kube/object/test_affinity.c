@@ -380,8 +380,34 @@ START_TEST(a_node_says_its_gpu_memory)
 }
 END_TEST
 
+START_TEST(gpus_that_pods_share_are_none)
+{
+	static const struct conf_pool pool = { .gpu_resource = "g" };
+	static const struct strlist none;
+	static const struct {
+		const char *label;
+		int64_t replicas, gpus;
+	} is[] = { { "4", 4, 0 }, { "1", 1, 8 }, { "0", 1, 8 }, { "x", 1, 8 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(is); i++) {
+		json_t *node =
+		    json_pack("{s:{s:{s:s}},s:{s:{s:s}}}", "metadata", "labels",
+		              KUBE_LABEL_REPLICAS, is[i].label, "status",
+		              "allocatable", "g", "8");
+		struct kube_node_said said;
+
+		kube_node_read(node, &pool, &none, &said);
+		ck_assert_int_eq(said.replicas, is[i].replicas);
+		ck_assert_int_eq(said.have.gpus, is[i].gpus);
+		kube_node_said_fini(&said);
+		json_decref(node);
+	}
+}
+END_TEST
+
 SUITE(kube_affinity)
 {
+	tcase_add_test(tc, gpus_that_pods_share_are_none);
 	tcase_add_test(tc, a_node_says_its_gpu_memory);
 	tcase_add_loop_test(tc, a_pod_says_which_nodes, 0, ARRAY_SIZE(cases));
 	tcase_add_loop_test(tc, an_affinity_allows_the_same_nodes, 0,
