@@ -50,6 +50,7 @@ struct reading {
 	struct map taken; /* the job ids in `active` */
 	/* what each node had free when the listing began */
 	struct node_left *left;
+	uint64_t made; /* state_nodes_made() when it began */
 	struct shares shares;
 	/* the row of shares that is written next */
 	uint32_t share_queue;

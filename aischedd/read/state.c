@@ -141,6 +141,7 @@ static void take_nodes(struct reading *r)
 	size_t n = state_nnodes(state);
 
 	r->left = xcalloc(n + 1, sizeof(*r->left));
+	r->made = state_nodes_made(state);
 	state_nodes_left(state, r->left);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct node *node = state_node(state, i);
@@ -342,6 +343,8 @@ static void write_active(struct reading *r, uint64_t which)
 			write_job(r, job, clock_wall_s());
 		return;
 	case LIST_NODES:
+		if (state_node(state, (uint32_t)which)->serial >= r->made)
+			return; /* another node has its place by now */
 		listing_node(&r->listing, state, (uint32_t)which,
 		             &r->left[which], clock_wall_s(), &r->out);
 		break;

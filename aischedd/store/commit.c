@@ -107,9 +107,31 @@ static int put_arrays(struct store *store, const struct changes *changes,
 	return 0;
 }
 
+/* Delete the rows of forgotten nodes. A node that came back has a row under the
+ * same name, which is written later. */
+static int drop_nodes(struct store *store, const struct state *state,
+                      struct err *err)
+{
+	for (uint32_t i = 0; i < state_nnodes(state); i++) {
+		const struct node *node = state_node(state, i);
+		struct stmt s;
+
+		if (!node->dirty || !node->forgotten)
+			continue;
+		s = db_use(&store->db, DROP_NODE);
+		db_text(&s, 1, node->name);
+		db_text(&s, 2, state_conf(state)->pools[node->pool].name);
+		if (db_run(&store->db, &s, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int put_nodes(struct store *store, const struct state *state,
                      struct err *err)
 {
+	if (drop_nodes(store, state, err) < 0)
+		return -1;
 	for (uint32_t i = 0; i < state_nnodes(state); i++) {
 		const struct node *node = state_node(state, i);
 		struct stmt s;

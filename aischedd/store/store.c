@@ -74,6 +74,7 @@ static const char *const fixed_sql[NSQL] = {
 	[PUT_NODE] = "INSERT OR REPLACE INTO node (name, pool, drained,"
 		     " reason, want, want_time) VALUES (?,?,?,?,?,?)",
 	[DROP_EXPECTED] = "DELETE FROM node WHERE name = ? AND pool = ''",
+	[DROP_NODE] = "DELETE FROM node WHERE name = ? AND pool = ?",
 	[LOAD_NODES] = "SELECT name, pool, drained, reason, want,"
 		       " want_time FROM node",
 	[PUT_QUEUE] = "INSERT OR REPLACE INTO queue (name, open, configured)"

@@ -78,6 +78,38 @@ ok "until it is uncordoned" wait_for node_is gpu-1 idle
 kill_daemon
 start_daemon || bail "aischedd does not come back"
 ok "a restart changes nothing" wait_for node_is gpu-0 drain
+
+# --- nodes that are gone ---------------------------------------------------------
+
+# Prints the nodes that the daemon lists, and those that its database has.
+nodes()
+{
+	aiq --nodes --no-header -o name | sort | xargs
+	echo "SELECT name FROM node ORDER BY name" |
+		sqlite3 "$dir/state/aisched.db" | xargs
+}
+
+nodes_are()
+{
+	[ "$(nodes)" = "$1
+$1" ]
+}
+
+# The cluster forgets the annotation with the node.
+aictl drain gpu-1 -r "new disk" >/dev/null
+kube delete node gpu-1 gpu-2 >/dev/null
+ok "nodes that are gone are forgotten, but not a drained one" \
+	wait_for nodes_are "gpu-0 gpu-1"
+kube_nodes 3 new 4
+ok "others come" wait_for nodes_are "gpu-0 gpu-1 new-0 new-1 new-2"
+kube delete node new-0 new-1 new-2 >/dev/null
+ok "and go" wait_for nodes_are "gpu-0 gpu-1"
+kube_nodes 3 gpu 4
+ok "a drained one that comes back is drained" wait_for is_cordoned gpu-1
+ok "for the same reason" wait_for note_is gpu-1 "new disk"
+ok "and one that was not is not" wait_for node_is gpu-2 idle
+aictl undrain gpu-1 >/dev/null
+ok "the drain has an end" wait_for node_is gpu-1 idle
 ok "and undoes nothing" wait_for reason_is gpu-0 "bad fan"
 kube uncordon gpu-0 >/dev/null
 aictl undrain gpu-0 >/dev/null

@@ -91,6 +91,8 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 	} else if (answer->err->code != ENOENT) {
 		kube->drain.trouble =
 		    *answer->err; /* the tick makes the call again */
+	} else {
+		kube_drain_forget(kube, call->node);
 	}
 	call_free(call);
 }
@@ -171,6 +173,19 @@ void kube_drain(struct runner *r, const char *node, const char *reason)
 	if (!reason)
 		kube_nodes_retell(kube->nodes, node);
 	look(kube, d);
+}
+
+void kube_drain_forget(struct kube *kube, const char *node)
+{
+	struct drain_node *d = find(kube, node);
+
+	if (!d)
+		return;
+	d->seen = false;
+	if (!d->reason && !d->asking) {
+		map_del(&kube->drain.nodes, kube_text_key(node));
+		drain_free(d);
+	}
 }
 
 static bool says(const json_t *notes, const char *key, const char *value)

@@ -35,6 +35,10 @@ void kube_drain_seen(struct kube *kube, const json_t *obj, bool deleted);
  * ended. Nodes that need no change are skipped. */
 void kube_drain_step(struct kube *kube);
 
+/* Forget a node that is gone, unless an admin drains it: then it is cordoned
+ * when it comes back. */
+void kube_drain_forget(struct kube *kube, const char *node);
+
 void kube_drain_free(struct kube *kube);
 
 #endif

@@ -184,6 +184,42 @@ static void tell(struct kube_nodes *nodes, struct kube_node *node)
 	free(taints);
 }
 
+static void node_free(struct kube_node *node)
+{
+	kube_node_said_fini(&node->said);
+	free(node->name);
+	free(node);
+}
+
+/* Whether the node is gone, with all pods that used something there. */
+static bool is_over(const struct kube_node *node)
+{
+	static const struct kube_amount nothing;
+
+	return !node->exists && !node->there && !node->dirty &&
+	       !memcmp(&node->used, &nothing, sizeof(nothing));
+}
+
+/* Forget nodes that are gone, as others come under new names. */
+static void forget(struct kube_nodes *nodes)
+{
+	struct kube_node *node, **gone = NULL;
+	size_t n = 0, cap = 0, at = 0;
+
+	while ((node = map_each(&nodes->by_name, &at))) {
+		if (!is_over(node))
+			continue;
+		gone = GROW(gone, n, &cap);
+		gone[n++] = node;
+	}
+	for (size_t i = 0; i < n; i++) {
+		kube_drain_forget(nodes->kube, gone[i]->name);
+		map_del(&nodes->by_name, key(gone[i]->name));
+		node_free(gone[i]);
+	}
+	free(gone);
+}
+
 void kube_nodes_flush(struct kube_nodes *nodes)
 {
 	struct kube_node *node;
@@ -196,6 +232,7 @@ void kube_nodes_flush(struct kube_nodes *nodes)
 	while ((node = map_each(&nodes->by_name, &at)))
 		if (node->dirty)
 			tell(nodes, node);
+	forget(nodes);
 }
 
 static void on_later(evutil_socket_t fd, short what, void *arg)
@@ -465,11 +502,8 @@ void kube_nodes_free(struct kube_nodes *nodes)
 
 	if (!nodes)
 		return;
-	while ((node = map_each(&nodes->by_name, &at))) {
-		kube_node_said_fini(&node->said);
-		free(node->name);
-		free(node);
-	}
+	while ((node = map_each(&nodes->by_name, &at)))
+		node_free(node);
 	map_free(&nodes->by_name);
 	event_free(nodes->later);
 	buf_free(&nodes->lacks);

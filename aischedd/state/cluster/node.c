@@ -16,6 +16,20 @@ size_t state_nnodes(const struct state *state)
 	return state->nodes.n;
 }
 
+uint64_t state_nodes_made(const struct state *state)
+{
+	return state->nodes.made;
+}
+
+size_t state_nodes_there(const struct state *state)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < state->nodes.n; i++)
+		n += !state->nodes.node[i].removed;
+	return n;
+}
+
 struct node *state_node(const struct state *state, uint32_t node)
 {
 	return &state->nodes.node[node];
@@ -112,26 +126,31 @@ static void name_it(struct state *state, struct node *node, const char *name)
 	char *full =
 	    xasprintf("%s/%s", state->conf->pools[node->pool].name, name);
 
-	if (!state->nodes.names)
-		state->nodes.names = arena_new();
-	node->full = arena_strdup(state->nodes.names, full);
-	node->name = name_in(node->full);
-	free(full);
+	free(node->full);
+	node->full = full;
+	node->name = name_in(full);
 }
 
 static uint32_t add(struct state *state, const char *name, uint32_t pool)
 {
 	struct node_table *t = &state->nodes;
-	struct node *node;
+	uint32_t n;
 
 	node_frame_drop(t);
-	t->node = GROW(t->node, t->n, &t->cap);
-	node = &t->node[t->n];
-	*node =
-	    (struct node){ .pool = pool, .gone = true, .idle_since = NO_TIME };
-	name_it(state, node, name);
-	link_name(t, (uint32_t)t->n);
-	return (uint32_t)t->n++;
+	if (t->nspare) {
+		n = t->spare[--t->nspare];
+		free(t->node[n].full);
+	} else {
+		t->node = GROW(t->node, t->n, &t->cap);
+		n = (uint32_t)t->n++;
+	}
+	t->node[n] = (struct node){ .pool = pool,
+		                    .serial = t->made++,
+		                    .gone = true,
+		                    .idle_since = NO_TIME };
+	name_it(state, &t->node[n], name);
+	link_name(t, n);
+	return n;
 }
 
 uint32_t node_intern(struct state *state, const char *text)
@@ -505,6 +524,8 @@ void state_node_seen(struct state *state, uint32_t pool,
 	free(node->numa_found);
 	if (node->gone)
 		node->dirty = state->nodes.dirty = true;
+	if (info->gone)
+		state->nodes.forget_at = 0;
 	node->gone = info->gone;
 	node->down = info->down;
 	node->cordoned = info->cordoned;
@@ -579,6 +600,7 @@ int state_drain(struct state *state, uint32_t n, bool drained,
 	if (drained && (!reason || !*reason))
 		return err_set(err, EINVAL, "draining needs a reason: -r TEXT");
 	node->drained = drained;
+	state->nodes.forget_at = 0;
 	text_set(&node->drain_reason, drained ? reason : NULL);
 	node_tell_drain(state, n);
 	node->dirty = state->nodes.dirty = true;
@@ -587,34 +609,37 @@ int state_drain(struct state *state, uint32_t n, bool drained,
 	return 0;
 }
 
+void node_clear(struct node *node)
+{
+	free(node->drain_reason);
+	free(node->seen_reason);
+	free(node->avoid_reason);
+	free(node->cpu_numa);
+	free(node->gpu_numa);
+	free(node->gpu_link);
+	free(node->gpu_parts);
+	free(node->parts_others);
+	free(node->gpu_held);
+	free(node->numa_found);
+	free(node->numa_mem);
+	free(node->cpu_core);
+	free(node->cpu_reserved);
+	free(node->gpu_type);
+	free(node->topology);
+	devices_free(node->named);
+	free_words(&node->features);
+	free_words(&node->taints);
+}
+
 void nodes_free(struct node_table *nodes)
 {
 	for (size_t i = 0; i < nodes->n; i++) {
-		struct node *node = &nodes->node[i];
-
-		free(node->drain_reason);
-		free(node->seen_reason);
-		free(node->avoid_reason);
-		free(node->cpu_numa);
-		free(node->gpu_numa);
-		free(node->gpu_link);
-		free(node->gpu_parts);
-		free(node->parts_others);
-		free(node->gpu_held);
-		free(node->numa_found);
-		free(node->numa_mem);
-		free(node->cpu_core);
-		free(node->cpu_reserved);
-		free(node->gpu_type);
-		free(node->topology);
-		devices_free(node->named);
-		free_words(&node->features);
-		free_words(&node->taints);
+		node_clear(&nodes->node[i]);
+		free(nodes->node[i].full);
 	}
 	free(nodes->node);
+	free(nodes->spare);
 	node_frame_drop(nodes);
-	if (nodes->names)
-		arena_free(nodes->names);
 	map_free(&nodes->by_name);
 	map_free(&nodes->sections);
 	map_free(&nodes->fits);

@@ -29,16 +29,19 @@ enum node_want {
 
 /* A node belongs to one pool; nodes of different pools may share a name. */
 struct node {
-	const char *full; /* "POOL/NAME"; the table owns it */
-	const char *name;
+	char *full;       /* "POOL/NAME" */
+	const char *name; /* the end of it */
+	uint64_t serial;  /* how many nodes were added to the table before */
 	uint32_t pool;
 	/* the next node with this name: its index plus one; 0: none */
 	uint32_t namesake;
 	/* the store or a user named it, but no runner has reported it yet;
 	 * `pool` is a guess */
 	bool expected;
-	bool removed;  /* its pool is no longer configured */
-	bool gone;     /* its runner no longer reports it */
+	bool removed; /* its pool is no longer configured */
+	bool gone;    /* its runner no longer reports it */
+	/* it is removed for good, also from the store: forget.h */
+	bool forgotten;
 	bool down;     /* its runner reports it as down */
 	bool drained;  /* by an operator */
 	bool cordoned; /* the runner reports it as unschedulable */
@@ -135,9 +138,13 @@ struct node_frame;
 struct node_table {
 	struct node *node;
 	size_t n, cap;
-	struct arena *names; /* names of nodes; snapshots refer to them */
-	struct map by_name;  /* newest node with a name: its index plus one */
-	bool namesakes;      /* two nodes have the same name */
+	uint64_t made; /* how many nodes were added in all */
+	/* indexes of forgotten nodes, to be used for others */
+	uint32_t *spare;
+	size_t nspare, spare_cap;
+	int64_t forget_at;  /* when to look for nodes to forget; or NO_TIME */
+	struct map by_name; /* newest node with a name: its index plus one */
+	bool namesakes;     /* two nodes have the same name */
 	/* sections of the configuration by pool and node */
 	struct map sections;
 	/* columns that snapshots share (pass/snap_node.c); NULL: the next
@@ -149,7 +156,15 @@ struct node_table {
 };
 
 size_t state_nnodes(const struct state *state);
+
+/* Returns how many nodes there are, without those of the table that have been
+ * removed. */
+size_t state_nodes_there(const struct state *state);
 struct node *state_node(const struct state *state, uint32_t node);
+
+/* Returns how many nodes were ever added: a node whose serial number is not
+ * below that was added later. */
+uint64_t state_nodes_made(const struct state *state);
 
 /* Find the nodes that a text names: "NAME" stands for all nodes with that name,
  * "POOL/NAME" for one. state_node_find() returns the index of the first node,
@@ -234,6 +249,9 @@ void node_index_sections(struct state *state);
 /* Leave EFFECT_DRAIN, which tells the node's runner whether the node
  * is drained. */
 void node_tell_drain(struct state *state, uint32_t node);
+
+/* Free what the runner has reported about the node, and its reasons. */
+void node_clear(struct node *node);
 void nodes_free(struct node_table *nodes);
 
 #endif

@@ -220,6 +220,7 @@ void state_pool_ready(struct state *state, uint32_t pool, bool ready)
 	bool changes = state->pools.ready[pool] != ready;
 
 	state->pools.ready[pool] = ready;
+	state->nodes.forget_at = 0;
 	if (changes && runner_traits(state->conf->pools[pool].runner)->has_api)
 		sweep_begin(state, SWEEP_ALIGNED, NO_TIME);
 	if (state_pool_unready(state) < 0)

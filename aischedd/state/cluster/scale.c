@@ -320,6 +320,7 @@ void scales_free(struct scale_table *scales)
 {
 	for (size_t i = 0; i < scales->n; i++) {
 		free(scales->scale[i].trouble);
+		free(scales->scale[i].lost);
 		free(scales->scale[i].place);
 	}
 	free(scales->scale);
@@ -435,7 +436,7 @@ void scale_match(struct state *state, uint32_t n)
 		return;
 	}
 	if (node->unused)
-		state->scales.scale[was - 1].lost = node->name;
+		text_set(&state->scales.scale[was - 1].lost, node->name);
 	leave_place(state, was);
 }
 
@@ -708,7 +709,7 @@ static void look_at_scale(struct state *state, uint32_t number, bool any_waits,
 		back_off(state, number + 1, why.data, now);
 		buf_free(&why);
 	}
-	scale->lost = NULL;
+	text_set(&scale->lost, NULL);
 	if (scale->retry_at > now)
 		lower(wake, scale->retry_at);
 }

@@ -41,7 +41,7 @@ struct scale {
 	int64_t retry_at; /* add no node before this time */
 	char *trouble;    /* why adding a node failed last, or NULL */
 	/* a member that is gone although no job had used it, or NULL */
-	const char *lost;
+	char *lost;
 };
 
 struct scale_table {

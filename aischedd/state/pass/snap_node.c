@@ -307,11 +307,24 @@ static struct columns node_columns(struct build *b, size_t n)
 	return c;
 }
 
+/* Returns the name of the node in snapshots. That of a forgotten node, which
+ * another may have by now, is one that no node has. */
+static const char *name_of(struct build *b, size_t i)
+{
+	char none[24];
+
+	snprintf(none, sizeof(none), "_%zu", i);
+	return arena_strdup(b->arena,
+	                    b->state->nodes.node[i].forgotten
+	                        ? none
+	                        : state_node_label(b->state, (uint32_t)i));
+}
+
 static void put_node(struct build *b, struct columns *c, size_t i)
 {
 	const struct node *node = &b->state->nodes.node[i];
 
-	c->name[i] = state_node_label(b->state, i);
+	c->name[i] = name_of(b, i);
 	c->pool[i] = node->pool;
 	c->mig[i] = node_mig(node);
 	c->gpu_mem[i] = node_gpu_mem(node);

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "aischedd/state/cluster/forget.h"
 #include "aischedd/state/cluster/license.h"
 #include "aischedd/state/cluster/usage.h"
 #include "aischedd/state/pass/placed.h"
@@ -277,6 +278,7 @@ struct build *state_take_snapshot(struct state *state, int64_t now,
 {
 	struct build *b;
 
+	nodes_forget(state, now);
 	state_judge_usage(state, now);
 	b = take(state, now, arena, NULL, false);
 	round_begin(state, b->snap, arena, &b->judged);

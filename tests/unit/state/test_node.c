@@ -16,7 +16,7 @@
 
 static const struct {
 	const char *name;
-	const char *step[16];
+	const char *step[20];
 } plays[] = {
 	{ "each is what its own pool says",
 	  { "node a/n0 2", "node b/n0 6",
@@ -48,6 +48,26 @@ static const struct {
 	    "reservation 'one' keeps node 'n0' at that time",
 	    "reserve all 100 160 n0 ada", "unreserve one",
 	    "reservations => all 100-160 a/n0,b/n0 ada+" } },
+	{ "one that is gone is forgotten",
+	  { "node b/n0 2", "node b/n1 2", "gone b/n0", "plan",
+	    "snap node => node _0 *; node n1 *", "commit", "plan",
+	    "node b/n2 4", "submit cpus-per-task=3", "run",
+	    "snap run => run 1 * on=n2:*", "snap node => node n2 *; node n1 *",
+	    "gone b/n1", "plan", "snap node => node n2 *; node _1 *" } },
+	{ "a drained one is kept, and is drained when it comes back",
+	  { "node b/n0 2", "drain n0 disk", "tell", "gone b/n0", "plan",
+	    "commit", "plan", "node b/n0 2", "submit pool=b", "run",
+	    "jobs => 1 PD NodeDown", "gone b/n0", "undrain n0", "tell",
+	    "commit", "+60", "plan", "snap node => node _0 *" } },
+	{ "a reserved one is kept",
+	  { "node b/n0 2", "reserve r 100 160 b/n0 ada", "gone b/n0", "plan",
+	    "commit", "plan", "reservations => r 100-160 n0 ada+",
+	    "unreserve r", "commit", "+60", "plan",
+	    "snap node => node _0 *" } },
+	{ "one with a job is kept",
+	  { "node b/n0 2", "submit", "run", "gone b/n0", "plan", "commit",
+	    "plan", "jobs => 1 R", "end 1 0", "commit", "tell", "+60", "plan",
+	    "snap node => node _0 *" } },
 };
 
 START_TEST(play_case)
@@ -191,6 +211,40 @@ START_TEST(nodes_of_a_pool_that_was_taken_out_go)
 }
 END_TEST
 
+/* An autoscaler takes away each node after a while, and adds others. */
+START_TEST(nodes_come_and_go_under_new_names)
+{
+	struct world w;
+	size_t most = 0;
+
+	world_init(&w, CONF);
+	say(&w, "a/first");
+	for (int i = 0; i < 1000; i++) {
+		char name[24];
+
+		snprintf(name, sizeof(name), "b/burst-%d", i);
+		say(&w, name);
+		world_submit(&w, "pool=b");
+		world_run(&w);
+		world_end(&w, (uint64_t)i + 1, 0);
+		world_commit(&w);
+		world_effects(&w);
+		state_node_seen(
+		    w.state, 1,
+		    &(struct node_info){ .name = name + 2, .gone = true });
+		world_plan(&w);
+		ck_assert_int_lt(state_node_find(w.state, name), 0);
+		ck_assert_uint_eq(state_nodes_there(w.state), 1);
+		world_commit(&w);
+		if (state_nnodes(w.state) > most)
+			most = state_nnodes(w.state);
+	}
+	ck_assert_uint_le(most, 4);
+	world_check(&w);
+	world_fini(&w);
+}
+END_TEST
+
 SUITE(node)
 {
 	tcase_add_loop_test(tc, play_case, 0, ARRAY_SIZE(plays));
@@ -198,4 +252,5 @@ SUITE(node)
 	tcase_add_test(tc, a_placement_names_the_pool);
 	tcase_add_test(tc, nodes_go_with_their_pool);
 	tcase_add_test(tc, nodes_of_a_pool_that_was_taken_out_go);
+	tcase_add_test(tc, nodes_come_and_go_under_new_names);
 }

@@ -499,6 +499,13 @@ static const char *play_node(struct world *w, const char *verb,
 		return "";
 	}
 	ck_assert_int_ge(node, 0);
+	if (!strcmp(verb, "gone")) {
+		state_node_seen(
+		    w->state, state_node(w->state, (uint32_t)node)->pool,
+		    &(struct node_info){ .name = strchr(name, '/') + 1,
+		                         .gone = true });
+		return "";
+	}
 	for (; node >= 0; node = state_node_next(w->state, name, node))
 		if (state_drain(w->state, (uint32_t)node,
 		                !strcmp(verb, "drain"), rest, &w->err) < 0)
@@ -608,8 +615,8 @@ static const char *play(struct world *w, const char *verb, const char *object,
 		return world_effects(w);
 	if (!strcmp(verb, "open") || !strcmp(verb, "close"))
 		return play_queue(w, object, *verb == 'o');
-	if (!strcmp(verb, "node") || !strcmp(verb, "drain") ||
-	    !strcmp(verb, "undrain"))
+	if (!strcmp(verb, "node") || !strcmp(verb, "gone") ||
+	    !strcmp(verb, "drain") || !strcmp(verb, "undrain"))
 		return play_node(w, verb, object, rest);
 	if (!strcmp(verb, "reserve"))
 		return play_reserve(w, object, rest);

@@ -111,7 +111,8 @@ const char *world_event_name(enum event_kind kind);
  *	operator · user (the role for later steps) · budget CLAIMS (of a pass)
  *	look · decide TEXT · tell (drop the effects so far)
  *	top JOB · update JOB FIELD=VALUE;... · open QUEUE · close QUEUE
- *	drain NODE · undrain NODE · node [POOL/]NAME CPUS · unreserve NAME
+ *	drain NODE · undrain NODE · node [POOL/]NAME CPUS · gone POOL/NAME
+ *	unreserve NAME
  *	reserve NAME START END NODES|COUNT USERS|- [daily|weekly], with times in
  *	seconds from now
  *

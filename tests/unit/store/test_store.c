@@ -603,6 +603,27 @@ START_TEST(nodes_and_queues)
 }
 END_TEST
 
+START_TEST(nodes_that_are_gone)
+{
+	struct disk d;
+
+	disk_init(&d);
+	world_node(&d.w, "n1", 4, 4000, 0);
+	world_node(&d.w, "n2", 4, 4000, 0);
+	PLAY(&d, "drain n1 disk");
+	save(&d);
+	PLAY(&d, "gone here/n0", "gone here/n1", "gone here/n2", "plan");
+	world_node(&d.w, "n2", 4, 4000, 0);
+	save(&d);
+	again(&d, NULL);
+	ck_assert_int_lt(state_node_find(d.w.state, "n0"), 0);
+	ck_assert_int_eq(state_node_find(d.w.state, "n1"), 0);
+	ck_assert(state_node(d.w.state, 0)->drained);
+	ck_assert_int_eq(state_node_find(d.w.state, "n2"), 1);
+	disk_fini(&d);
+}
+END_TEST
+
 /* --- loads that are refused ---------------------------------------------- */
 
 static const struct {
@@ -2414,6 +2435,7 @@ SUITE(store)
 	tcase_add_test(tc, attempts_keep_their_namespace);
 	tcase_add_test(tc, ids_are_never_used_again);
 	tcase_add_test(tc, nodes_and_queues);
+	tcase_add_test(tc, nodes_that_are_gone);
 	tcase_add_loop_test(tc, refused_by_load, 0, ARRAY_SIZE(broken));
 	tcase_add_test(tc, no_value_ends_it);
 	tcase_add_loop_test(tc, foreign_databases, 0, ARRAY_SIZE(foreign));
