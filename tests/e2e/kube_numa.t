@@ -115,8 +115,17 @@ ok "nor parts of CPUs" refused "ask for a whole number of CPUs" \
 ok "nor all memory" refused "ask for an amount with --mem" --numa strict --mem 0
 ok "more CPUs than a NUMA node has are too many" refused "n-0" \
 	--numa strict --cpus-per-task 33
-ok "but not without the demand" taken --cpus-per-task 33
 ok "as is more memory" refused "n-0" --numa strict --mem 260G
+ok "also without the demand, as the kubelet would refuse the pod" \
+	refused "n-0" --cpus-per-task 33
+ok "but not parts of CPUs, which the kubelet does not place" \
+	taken --cpus-per-task 33.5
+publish n-0 restricted "$halves"
+ok "restricted lets a pod have both NUMA nodes" \
+	wait_for taken --cpus-per-task 33
+ok "if it must" refused "n-0" --cpus-per-task 33 --numa strict
+publish n-0 single-numa-node "$halves"
+ok "the other policy is back" wait_for refused "n-0" --cpus-per-task 33
 
 # --- jobs ----------------------------------------------------------------------------
 
@@ -141,9 +150,27 @@ waits()
 	reason "$three" | grep -qi numa
 }
 ok "two GPUs are free, but in different NUMA nodes" wait_for waits
+any=$(aisub --parsable --gpus-per-task 2 --mem 1G --wrap true)
+any_waits()
+{
+	reason "$any" | grep -qi numa
+}
+ok "nor does a job that demands nothing get them" wait_for any_waits
 aicancel "$one"
 ok "until a job ends" wait_for is_state "$three" RUNNING
-aicancel "$two" "$three"
+aicancel "$two"
+ok "and another one" wait_for is_state "$any" RUNNING
+aicancel "$three" "$any"
+
+# --- kubelets without static managers -------------------------------------------------
+
+# Such a kubelet has no CPUs and no memory to give, so its agent shows none.
+publish n-0 single-numa-node "$(zone 0 0 0 2), $(zone 1 0 0 2)"
+ok "a kubelet that gives no CPUs places GPUs only" \
+	wait_for taken --cpus-per-task 60 --mem 500G
+ok "which are as many as a NUMA node has" refused "n-0" --gpus-per-task 3
+publish n-0 single-numa-node "$halves"
+ok "one that does is back" wait_for refused "n-0" --cpus-per-task 60
 
 # --- agents that lie ------------------------------------------------------------------
 

@@ -193,6 +193,51 @@ static unsigned answers(const struct pool_table *pools, uint32_t pool)
 	return ret;
 }
 
+/* Returns how all kubelets that choose the GPUs of nodes place a pod, or refuse
+ * it. */
+static enum numa kubelets_of(const struct state *state, uint32_t pool)
+{
+	const uint32_t *n = state->pools.gives[pool];
+
+	if (!state->pools.ready[pool] || loose_policy(n) || n[GIVES_NAMED] ||
+	    n[GIVES_NO_NUMA])
+		return NUMA_ANY;
+	return n[GIVES_TIGHT] ? NUMA_TIGHT : NUMA_STRICT;
+}
+
+/* Look again at jobs after the kinds of nodes of a pool have changed: at all
+ * jobs if its kubelets place pods in another way. */
+static void kinds_changed(struct state *state, uint32_t pool)
+{
+	enum numa now = kubelets_of(state, pool);
+	bool same = state->pools.kubelets[pool] == now;
+
+	state->pools.kubelets[pool] = (uint8_t)now;
+	sweep_begin(state, same ? SWEEP_ALIGNED : SWEEP_PENDING, NO_TIME);
+}
+
+enum numa pool_numa(const struct state *state, uint64_t pools,
+                    const struct spec *spec)
+{
+	enum numa own = (enum numa)numa_parse(spec->numa);
+	enum numa least = NUMA_STRICT, kubelets;
+
+	/* The kubelet places only whole CPUs, and then all else with them. */
+	if (!pools || own == NUMA_STRICT ||
+	    (spec_is_set(spec->cpus) && spec->cpus % 1000))
+		return own;
+	for (uint32_t i = 0; i < state->conf->npools; i++) {
+		if (!(pools >> i & 1))
+			continue;
+		kubelets = kubelets_of(state, i);
+		if (kubelets == NUMA_ANY)
+			return own;
+		if (kubelets == NUMA_TIGHT)
+			least = NUMA_TIGHT;
+	}
+	return least;
+}
+
 void pool_count_node(struct state *state, struct node *node)
 {
 	struct pool_table *pools = &state->pools;
@@ -210,7 +255,7 @@ void pool_count_node(struct state *state, struct node *node)
 	node->gives = now;
 	node->counts_shared = share;
 	if (pools->ready[node->pool] && answers(pools, node->pool) != was)
-		sweep_begin(state, SWEEP_ALIGNED, NO_TIME);
+		kinds_changed(state, node->pool);
 }
 
 /* --- reports of runners --------------------------------------------------- */
@@ -222,7 +267,7 @@ void state_pool_ready(struct state *state, uint32_t pool, bool ready)
 	state->pools.ready[pool] = ready;
 	state->nodes.forget_at = 0;
 	if (changes && runner_traits(state->conf->pools[pool].runner)->has_api)
-		sweep_begin(state, SWEEP_ALIGNED, NO_TIME);
+		kinds_changed(state, pool);
 	if (state_pool_unready(state) < 0)
 		nodes_drop_expected(state);
 	state->gen++;

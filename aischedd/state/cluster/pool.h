@@ -50,6 +50,9 @@ struct gpu_kind {
 struct pool_table {
 	uint32_t gives[LIMIT_POOLS][GIVES_KINDS];
 	uint32_t nshares[LIMIT_POOLS]; /* nodes with GPUs given in parts */
+	/* by pool: the result of kubelets_of() of which the rows of jobs know
+	 * (an enum numa) */
+	uint8_t kubelets[LIMIT_POOLS];
 	struct pool_sum sum[LIMIT_POOLS];
 	uint64_t sum_gen; /* 1 + state->gen for which sum[] holds; 0: none */
 	struct gpu_kind *kind;
@@ -94,6 +97,12 @@ bool pool_aligns(const struct state *state, uint32_t pool,
 
 /* Whether the result of pool_aligns() may be false for this request. */
 bool pool_align_is_asked(const struct spec *spec);
+
+/* Returns how the tasks of a request must or should use NUMA nodes: as it asks
+ * for or, if it may run in these pools only, as their kubelets place each
+ * pod. */
+enum numa pool_numa(const struct state *state, uint64_t pools,
+                    const struct spec *spec);
 
 /* Update the pool's counts after a node has changed. If that may change
  * the result of pool_aligns(), update the rows of jobs on which it depends,

@@ -147,7 +147,7 @@ void row_key_build(const struct state *state, const struct job *job,
 	key.pools = spec_pools(state, &spec, job->queue);
 	key.exclusive = spec_takes_nodes(&spec);
 	key.one_process = spec.launch_script == 1;
-	key.numa = (uint8_t)numa_parse(spec.numa);
+	key.numa = (uint8_t)pool_numa(state, key.pools, &spec);
 	key.links = (uint8_t)links_parse(spec.links);
 	buf_puts(&claims, "");
 	volume_names(state, job->queue, spec.mount, &claims);

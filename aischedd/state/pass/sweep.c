@@ -41,7 +41,8 @@ static bool is_meant(const struct state *state, const struct job *job)
 {
 	unsigned what = state->sweep.what;
 
-	return what & SWEEP_ALL || (what & SWEEP_RESERVED && job->reserved) ||
+	return what & (SWEEP_ALL | SWEEP_PENDING) ||
+	       (what & SWEEP_RESERVED && job->reserved) ||
 	       (what & SWEEP_CLAIMS && job->claims) ||
 	       (what & SWEEP_ALIGNED && job->aligned) ||
 	       (what & SWEEP_RETRIES && job->runs->retry_at != NO_TIME) ||

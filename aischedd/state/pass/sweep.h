@@ -28,7 +28,8 @@ enum {
 	SWEEP_RESERVED = 4, /* those that name a reservation */
 	SWEEP_CLAIMS = 8,   /* those that mount volume claims */
 	SWEEP_ALIGNED = 16, /* those on which pool_aligns() depends */
-	SWEEP_RETRIES = 32  /* those whose retry is delayed: end the delay */
+	SWEEP_RETRIES = 32, /* those whose retry is delayed: end the delay */
+	SWEEP_PENDING = 64  /* all: kubelets place pods in another way */
 };
 
 struct sweep {

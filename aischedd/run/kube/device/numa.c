@@ -141,6 +141,7 @@ void kube_numa_show(struct kube *kube, struct node_info *info)
 	const struct conf_pool *pool = kube->pool;
 	struct kube_numa_node *node = find(kube, info->name);
 	const struct kube_zones *zones = node ? &node->zones : NULL;
+	int64_t sum = 0;
 
 	if (!node || info->gpus_named || !has_all(zones, info->ngpus))
 		return;
@@ -156,9 +157,11 @@ void kube_numa_show(struct kube *kube, struct node_info *info)
 	info->ncpus = deal_cpus(node);
 	info->cpu_numa = node->cpu_numa;
 	info->cpu_core = node->cpu_core;
+	/* A kubelet without static managers has no CPUs and no memory to show:
+	 * it places GPUs only. */
 	for (uint32_t z = 0; z < zones->n; z++)
-		node->mem_mib[z] = zones->zone[z].all.mem_mib;
-	info->nnumas = zones->n;
+		sum += node->mem_mib[z] = zones->zone[z].all.mem_mib;
+	info->nnumas = sum ? zones->n : 0;
 	info->numa_mem = node->mem_mib;
 }
 
