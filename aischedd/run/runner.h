@@ -66,7 +66,9 @@ struct node_info {
 	const uint8_t *gpu_numa, *gpu_link; /* [ngpus] */
 	/* [ngpus] the partitions that each GPU has for good (libcommon/mig.h);
 	 * NULL: no GPU has any. Several GPUs of the node may stand for parts
-	 * of the same one, if the runner does not know where partitions are. */
+	 * of the same one, if the runner does not know where partitions are.
+	 * If it does (gpus_named), it marks those that must not be given to any
+	 * task with MIG_HELD; used_gpu_milli includes them. */
 	const uint64_t *gpu_parts;
 	/* [MIG_PROFILES_MOST] how many partitions of each profile are in use,
 	 * but not by our jobs; NULL: none */

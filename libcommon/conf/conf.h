@@ -125,7 +125,7 @@ struct conf_pool {
 	/* URL of the exporter on each node, with "{node}"; NULL: none */
 	const char *gpu_metrics;
 	enum conf_devices devices;
-	const char *device_driver, *device_class;
+	const char *device_driver, *device_class, *mig_class;
 	enum conf_sharing gpu_sharing;
 	bool devices_shared;    /* use ResourceClaims even on nodes whose GPUs
 	                           other schedulers may allocate */

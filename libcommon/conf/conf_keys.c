@@ -306,6 +306,8 @@ static const struct conf_key pool_keys[] = {
 	    .check = check_feature, .special = true),
 	KEY("device_class", TEXT, device_class, .initial = "gpu.nvidia.com",
 	    .check = check_feature, .special = true),
+	KEY("mig_class", TEXT, mig_class, .initial = "mig.nvidia.com",
+	    .check = check_feature, .special = true),
 	KEY("gpu_sharing", WORD, gpu_sharing, .initial = "none",
 	    .words = sharings, .special = true),
 	KEY("devices_shared", BOOL, devices_shared, .initial = "no",

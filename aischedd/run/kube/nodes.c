@@ -18,6 +18,7 @@
 #include "libcommon/limits.h"
 #include "libcommon/map.h"
 #include "libcommon/mem.h"
+#include "libcommon/mig.h"
 
 enum {
 	/* how long changes are collected, before the daemon is told of all of
@@ -92,7 +93,8 @@ static uint32_t count_of(int64_t n, uint32_t most)
 static void put_gpus(struct node_info *info, const struct kube_gpus *gpus)
 {
 	info->ngpus = gpus->n;
-	info->gpu_parts = NULL;
+	info->gpu_parts = gpus->parts;
+	info->used_parts = NULL;
 	info->gpu_type = gpus->type ? gpus->type : info->gpu_type;
 	info->gpu_numa = gpus->numa;
 	info->gpu_link = gpus->link;
@@ -104,7 +106,8 @@ static void put_gpus(struct node_info *info, const struct kube_gpus *gpus)
 	info->gpu_held = gpus->held;
 	info->used_gpu_milli = 0;
 	for (uint32_t i = 0; i < gpus->n; i++)
-		info->used_gpu_milli += gpus->held[i];
+		info->used_gpu_milli +=
+		    gpus->held[i] + 1000 - mig_parts_free(gpus->parts[i]);
 	if (!gpus->drain || info->down || info->cordoned)
 		return;
 	info->cordoned = true;

@@ -41,6 +41,7 @@ static bool index_is_taken(struct kube_attempt *a, const struct kube_slot *slot,
                            uint32_t n, uint32_t index)
 {
 	struct kube_task *task = kube_attempt_at(a, index);
+	struct kube_part part;
 
 	for (uint32_t i = 0; i < n; i++)
 		if (slot[i].node && slot[i].index == index)
@@ -50,21 +51,22 @@ static bool index_is_taken(struct kube_attempt *a, const struct kube_slot *slot,
 	/* An elastic job need not wait until the cluster has freed the GPUs of
 	 * an earlier task of this index. A task placed anew keeps its index. */
 	if (a->start.told && a->give.by_claims && !a->make.loss.whole &&
-	    kube_give_found(a, index))
+	    kube_give_found(a, index, &part))
 		return true;
 	return task && (kube_task_is_bound(task) || *task->pod.leave ||
 	                kube_pod_is_over(&task->pod));
 }
 
 /* Whether task k of the job can be the task of a pod on this node with these
- * GPUs; 0: the pod's GPUs are not known. */
+ * GPUs, and these units of a partition; 0: the pod's GPUs are not known. */
 static bool is_task(const struct run_job *job, uint32_t k, const char *node,
-                    uint64_t gpus)
+                    uint64_t gpus, uint8_t units)
 {
 	uint64_t want = job->task ? job->task[k].gpus : 0;
 
 	return !strcmp(job->node_name[k], node) &&
-	       (!gpus || !want || gpus == want);
+	       (!gpus || !want ||
+	        (gpus == want && units == job->task[k].units));
 }
 
 /* Whether the slot's pod is lost and the daemon places its task anew. */
@@ -89,7 +91,8 @@ static void keep_slots(struct kube_attempt *a, struct kube_slot *to,
 		for (uint32_t k = 0; k < n; k++)
 			if (!to[k].node && !is_given_up(a, &a->slots.slot[i]) &&
 			    is_task(job, k, a->slots.slot[i].node,
-			            a->slots.slot[i].gpus)) {
+			            a->slots.slot[i].gpus,
+			            a->slots.slot[i].part.units)) {
 				to[k] = a->slots.slot[i];
 				a->slots.slot[i].node = xstrdup("");
 				a->slots.slot[i].lost = NULL;
@@ -99,12 +102,14 @@ static void keep_slots(struct kube_attempt *a, struct kube_slot *to,
 	TAILQ_FOREACH(task, &a->tasks, of_list) {
 		uint32_t index = (uint32_t)task->pod.index;
 		bool known = !kube_task_is_alive(task) || *task->pod.leave;
+		struct kube_part part;
+		uint64_t gpus = kube_give_found(a, index, &part);
 
 		for (uint32_t k = 0; !known && k < n; k++)
 			known = to[k].node && to[k].index == index;
 		for (uint32_t k = 0; !known && k < n; k++)
-			if (!to[k].node && is_task(job, k, task->pod.node,
-			                           kube_give_found(a, index))) {
+			if (!to[k].node &&
+			    is_task(job, k, task->pod.node, gpus, part.units)) {
 				to[k] = (struct kube_slot){ .node = xstrdup(
 								task->pod.node),
 					                    .index = index };
@@ -117,13 +122,16 @@ static void set_gpus(struct kube_slot *slot, const struct run_job *job,
                      uint32_t k)
 {
 	const struct snap_task *task = job->task ? &job->task[k] : NULL;
+	uint8_t profile =
+	    task && task->gpus ? mig_find(job->spec->gpu_type) : 0;
 
 	slot->gpus = task ? task->gpus : 0;
-	/* A partition is counted by the device plugin like a whole GPU. */
+	slot->part = (struct kube_part){ 0 };
+	if (profile && task->units)
+		slot->part = (struct kube_part){ profile, task->units };
+	/* A partition is given like a whole GPU. */
 	slot->milli =
-	    slot->gpus && task->gpu_milli && !mig_find(job->spec->gpu_type)
-		? task->gpu_milli
-		: 1000;
+	    slot->gpus && task->gpu_milli && !profile ? task->gpu_milli : 1000;
 	slot->mem_mib = slot->milli < 1000 ? job->req->gpu_mem_mib : 0;
 }
 

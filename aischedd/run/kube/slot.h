@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "aischedd/run/kube/object/grant.h"
 #include "aischedd/run/runner.h"
 
 struct kube_attempt;
@@ -19,7 +20,8 @@ struct kube_slot {
 	uint32_t index; /* index of its pod in the Job */
 	/* numbers of its GPUs, one bit each; 0: none, or not known */
 	uint64_t gpus;
-	uint32_t milli;  /* thousandths of each; below 1000: a part of one */
+	uint32_t milli; /* thousandths of each; below 1000: a part of one */
+	struct kube_part part; /* the partition that it gets of its only GPU */
 	int64_t mem_mib; /* the part has at least that much memory; 0: any */
 	bool seen;       /* its pod exists or has existed */
 	bool failed;     /* the start failed because of this pod */

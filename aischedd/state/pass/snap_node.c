@@ -396,12 +396,15 @@ static void put_devices(struct build *b, struct columns *c, size_t i)
 	uint32_t gpu = c->gpu_first[i];
 
 	for (uint32_t g = 0; g < node->ngpus; g++) {
-		c->gpu_free[gpu + g] = 1000;
+		uint64_t parts = node_gpu_parts(node, g);
+
+		/* those that others hold, if the runner knows which */
+		c->gpu_free[gpu + g] = (uint16_t)mig_parts_free(parts);
 		c->gpu_type[gpu + g] = type;
 		c->gpu_numa[gpu + g] = node_gpu_numa(node, g);
 		c->gpu_link[gpu + g] = node_gpu_link(node, g);
 		if (c->has_parts)
-			c->gpu_parts[gpu + g] = node_gpu_parts(node, g);
+			c->gpu_parts[gpu + g] = parts;
 	}
 	put_cpus(node, c, i);
 	for (uint32_t m = 0; m < node->nnumas; m++)

@@ -105,13 +105,14 @@ static void bind_one(struct kube_adoptee *j, struct kube_adopt_slot *slot)
 
 	if (!p || *p->pod.node || p->binding)
 		return;
-	claims = p->pod.use.gpus && kube_devices_has(j->kube, slot->node);
+	claims = kube_amount_has_gpus(&p->pod.use) &&
+	         kube_devices_has(j->kube, slot->node);
 	if (!up)
 		text = xasprintf("node %s is lost", slot->node);
 	else if (claims)
 		text = xasprintf("node %s gives its GPUs by claims, and the "
-		                 "Job asks for resource %s",
-		                 slot->node, pool->gpu_resource);
+		                 "Job asks for GPUs that a plugin counts",
+		                 slot->node);
 	else if (kube_cpus_more(pool, p->pod.use.cpu_milli, true) >
 	             most->cpu_milli ||
 	         p->pod.use.mem_mib > most->mem_mib ||

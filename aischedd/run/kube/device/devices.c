@@ -12,6 +12,7 @@
 #include "aischedd/run/kube/kube.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
+#include "libcommon/mig.h"
 
 /* The claims that have a certain device; several claims only if it is shared,
  * or a scheduler made a mistake. */
@@ -28,9 +29,9 @@ static uint64_t pair_key(const char *a, const char *b)
 /* --- which claims have a device ------------------------------------------- */
 
 static void use_add(struct kube_devices *devices, struct kube_claimed *claim,
-                    const struct kube_claimed_gpu *gpu)
+                    const char *pool, const char *name)
 {
-	void **at = map_at(&devices->uses, pair_key(gpu->pool, gpu->name));
+	void **at = map_at(&devices->uses, pair_key(pool, name));
 	struct holders *use = *at;
 
 	if (!use)
@@ -40,10 +41,10 @@ static void use_add(struct kube_devices *devices, struct kube_claimed *claim,
 }
 
 static void use_del(struct kube_devices *devices,
-                    const struct kube_claimed *claim,
-                    const struct kube_claimed_gpu *gpu)
+                    const struct kube_claimed *claim, const char *pool,
+                    const char *name)
 {
-	uint64_t key = pair_key(gpu->pool, gpu->name);
+	uint64_t key = pair_key(pool, name);
 	struct holders *use = map_find(&devices->uses, key);
 
 	for (size_t i = 0; use && i < use->n; i++)
@@ -73,7 +74,9 @@ bool kube_devices_is_planned(const struct kube *kube,
 	if (!slot || slot->told || strcmp(slot->node, claim->node) != 0)
 		return false;
 	bits = kube_devices_bits(kube, claim);
-	return !bits || !slot->gpus || bits == slot->gpus;
+	return !bits || !slot->gpus ||
+	       (bits == slot->gpus &&
+	        kube_part_is_same(claim->part, slot->part));
 }
 
 bool kube_devices_is_claimed(const struct kube *kube, const char *pool,
@@ -117,6 +120,36 @@ static int64_t used_of(const struct holders *use, const char *pool,
 	return sum < c->all ? sum : c->all;
 }
 
+/* Whether the claim is in the list of users of a device because it has a
+ * partition of that. */
+static bool has_part_of(const struct kube_claimed *claim, const char *pool,
+                        const char *name)
+{
+	return claim->of_name && !strcmp(claim->of_name, name) &&
+	       !strcmp(claim->of_pool, pool);
+}
+
+uint64_t kube_devices_parts(const struct kube *kube, const char *pool,
+                            const char *name, uint64_t parts)
+{
+	const struct holders *use =
+	    map_find(&kube->devices.uses, pair_key(pool, name));
+
+	for (size_t i = 0; use && i < use->n; i++) {
+		struct kube_part had = use->claim[i]->part;
+
+		for (uint32_t unit = 0; unit < MIG_UNITS; unit++) {
+			uint8_t profile = mig_parts_at(parts, unit);
+			struct kube_part is = { profile,
+				                mig_mask(profile, unit) };
+
+			if (is.units & had.units && !kube_part_is_same(is, had))
+				parts &= ~((uint64_t)UINT8_MAX << 8 * unit);
+		}
+	}
+	return parts;
+}
+
 uint32_t kube_devices_used(const struct kube *kube, const char *pool,
                            const char *name, const struct kube_capacities *caps,
                            uint32_t *ret_ours)
@@ -127,7 +160,10 @@ uint32_t kube_devices_used(const struct kube *kube, const char *pool,
 
 	for (size_t i = 0; use && i < use->n && ours < 1000; i++)
 		if (kube_devices_is_planned(kube, use->claim[i]))
-			ours += use->claim[i]->milli;
+			ours += has_part_of(use->claim[i], pool, name)
+			            ? (uint32_t)mig_milli(
+					  use->claim[i]->part.profile)
+			            : use->claim[i]->milli;
 	for (uint32_t i = 0; use && caps && i < caps->n; i++) {
 		const struct kube_capacity *c = &caps->of[i];
 		int64_t used = used_of(use, pool, name, c, NULL, UINT64_MAX);
@@ -205,12 +241,17 @@ static void claimed_fini(struct kube *kube, struct kube_claimed *claim)
 {
 	touch_nodes(kube, claim);
 	for (uint32_t i = 0; i < claim->n; i++) {
-		use_del(&kube->devices, claim, &claim->gpu[i]);
+		use_del(&kube->devices, claim, claim->gpu[i].pool,
+		        claim->gpu[i].name);
 		free(claim->gpu[i].pool);
 		free(claim->gpu[i].name);
 		json_decref(claim->gpu[i].consumed);
 	}
+	if (claim->of_name)
+		use_del(&kube->devices, claim, claim->of_pool, claim->of_name);
 	free(claim->gpu);
+	free(claim->of_pool);
+	free(claim->of_name);
 	free(claim->namespace);
 	free(claim->name);
 	free(claim->uid);
@@ -229,7 +270,17 @@ static void add_gpu(struct kube *kube, struct kube_claimed *claim,
 {
 	claim->gpu[claim->n] =
 	    (struct kube_claimed_gpu){ xstrdup(pool), xstrdup(name), consumed };
-	use_add(&kube->devices, claim, &claim->gpu[claim->n++]);
+	claim->n++;
+	use_add(&kube->devices, claim, pool, name);
+}
+
+/* Note that the claim has a partition of the GPU in its annotation. */
+static void add_of(struct kube *kube, struct kube_claimed *claim)
+{
+	if (!claim->part.units || !claim->n || claim->of_name ||
+	    !kube_shown_first(claim->gpus, &claim->of_pool, &claim->of_name))
+		return;
+	use_add(&kube->devices, claim, claim->of_pool, claim->of_name);
 }
 
 void kube_devices_expect(struct kube *kube, struct kube_claimed *claim,
@@ -242,6 +293,7 @@ void kube_devices_expect(struct kube *kube, struct kube_claimed *claim,
 	for (uint32_t i = 0; i < given->n; i++)
 		add_gpu(kube, claim, given->gpu[i].pool, given->gpu[i].name,
 		        kube_grant_amounts(claim->obj, given, i));
+	add_of(kube, claim);
 }
 
 /* Store the devices that the claim has from our driver in claim->gpu. */
@@ -263,6 +315,7 @@ static void take_results(struct kube *kube, struct kube_claimed *claim,
 		add_gpu(kube, claim, pool, name,
 		        json_incref(json_object_get(one, "consumedCapacity")));
 	}
+	add_of(kube, claim);
 	touch_nodes(kube, claim);
 }
 
@@ -279,6 +332,7 @@ static void take(struct kube *kube, struct kube_claimed *claim, json_t *obj,
 	claim->owner = said->owner;
 	claim->index = said->index;
 	claim->milli = said->milli;
+	claim->part = said->part;
 	claim->ours = said->ours;
 	claim->finalizer = said->finalizer;
 	claim->allocated = said->allocated;
@@ -392,15 +446,22 @@ static void claims_news(struct kube *kube, enum kube_news news, json_t *obj)
 		on_claim(kube, obj, news == KUBE_DELETED);
 }
 
+static void set_class(json_t **class, enum kube_news news, json_t *obj)
+{
+	json_decref(*class);
+	*class = news == KUBE_DELETED ? NULL : json_incref(obj);
+}
+
 static void class_news(struct kube *kube, enum kube_news news, json_t *obj)
 {
 	const char *name =
 	    kube_text_at(json_object_get(obj, "metadata"), "name");
+	const struct conf_pool *pool = kube->pool;
 
-	if (!name || strcmp(name, kube->pool->device_class) != 0)
-		return;
-	json_decref(kube->devices.class);
-	kube->devices.class = news == KUBE_DELETED ? NULL : json_incref(obj);
+	if (name && !strcmp(name, pool->device_class))
+		set_class(&kube->devices.class, news, obj);
+	if (name && !strcmp(name, pool->mig_class))
+		set_class(&kube->devices.mig_class, news, obj);
 }
 
 void kube_devices_news(struct kube *kube, int what, enum kube_news news,
@@ -495,5 +556,6 @@ void kube_devices_free(struct kube *kube)
 	map_free(&devices->claims);
 	map_free(&devices->uses);
 	json_decref(devices->class);
+	json_decref(devices->mig_class);
 	buf_free(&devices->lacks);
 }

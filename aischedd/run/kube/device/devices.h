@@ -40,7 +40,8 @@ struct kube_devices {
 	struct map claims; /* by namespace and name: struct kube_claimed */
 	/* by pool and name of a device: the claims that have it */
 	struct map uses;
-	json_t *class;    /* the DeviceClass of the pool, or NULL */
+	/* the DeviceClasses of the pool, for GPUs and partitions; or NULL */
+	json_t *class, *mig_class;
 	bool known;       /* kube_devices_known() was called */
 	uint64_t seq;     /* number of allocations seen so far */
 	struct buf lacks; /* text of kube_devices_lacks() */
@@ -65,6 +66,7 @@ struct kube_claimed {
 	/* only if ours: since when no task needs the claim; 0: one needs it */
 	int64_t idle_ms;
 	uint32_t milli; /* only if ours: of each GPU; 1000: it has all of it */
+	struct kube_part part; /* only if ours: it is for this partition */
 	/* its GPUs; also those that a call of ours, which is not answered, is
 	 * to give it */
 	uint32_t n;
@@ -73,6 +75,9 @@ struct kube_claimed {
 		/* how much of the GPU's capacity it has, a map; NULL: all */
 		json_t *consumed;
 	} * gpu;
+	/* only if ours, and it has a partition: the GPU of that, by its name in
+	 * struct kube_given; else NULL */
+	char *of_pool, *of_name;
 };
 
 /* The GPUs of a node. */
@@ -84,8 +89,12 @@ struct kube_gpus {
 	bool numas_known;
 	bool shares;     /* all can be given in parts */
 	int64_t mem_mib; /* of the smallest of them; 0: not known */
-	/* thousandths of each GPU that are held, as described above */
+	/* thousandths of each GPU that are held, as described above; 0 if it
+	 * has partitions */
 	uint16_t held[LIMIT_GPUS];
+	/* the partitions that it has for good, those that are held marked with
+	 * MIG_HELD (libcommon/mig.h) */
+	uint64_t parts[LIMIT_GPUS];
 	const char *drain; /* why no job may start on the node, or NULL */
 };
 
@@ -111,10 +120,11 @@ const char *kube_devices_lacks(struct kube *kube);
 bool kube_devices_has(const struct kube *kube, const char *node);
 
 /* Find the devices of a node that have these numbers, one bit each, for a pod
- * that gets `milli` of each. Returns false if one of them is in no slice. *ret
- * is valid until the slices change. */
+ * that gets `milli` of each, or this partition of the only one. Returns false
+ * if one of them is in no slice. *ret is valid until the slices change. */
 bool kube_devices_find(struct kube *kube, const char *node, uint64_t gpus,
-                       uint32_t milli, struct kube_given *ret);
+                       uint32_t milli, struct kube_part part,
+                       struct kube_given *ret);
 
 /* Returns the claim of that name, or NULL. */
 struct kube_claimed *kube_devices_claim(const struct kube *kube,

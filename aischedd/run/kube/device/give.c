@@ -113,11 +113,16 @@ static struct kube_claimed *claim_at(const struct kube_attempt *a,
 	return kube_devices_claim(a->kube, a->space->name, name);
 }
 
-uint64_t kube_give_found(const struct kube_attempt *a, uint32_t index)
+uint64_t kube_give_found(const struct kube_attempt *a, uint32_t index,
+                         struct kube_part *ret_part)
 {
 	const struct kube_claimed *claim = claim_at(a, index);
 
-	return claim && claim->ours ? kube_devices_bits(a->kube, claim) : 0;
+	*ret_part = (struct kube_part){ 0 };
+	if (!claim || !claim->ours)
+		return 0;
+	*ret_part = claim->part;
+	return kube_devices_bits(a->kube, claim);
 }
 
 bool kube_give_holds(const struct kube_attempt *a, uint32_t index)
@@ -133,7 +138,7 @@ void kube_give_recall(struct kube_attempt *a)
 		struct kube_slot *slot = &a->slots.slot[i];
 		const struct kube_claimed *claim = claim_at(a, slot->index);
 
-		slot->gpus = kube_give_found(a, slot->index);
+		slot->gpus = kube_give_found(a, slot->index, &slot->part);
 		a->give.by_claims |= slot->gpus != 0;
 		if (slot->gpus && strcmp(claim->node, slot->node) != 0)
 			slot->gpus = 0;
@@ -221,7 +226,9 @@ static bool fail_rival(struct kube_attempt *a, struct kube_slot *slot,
 	            xasprintf("ResourceClaim '%s' in namespace '%s' %s %s of "
 	                      "node '%s' that it was to have",
 	                      name, namespace, did,
-	                      slot->milli < 1000 ? "part of a GPU" : "a GPU",
+	                      slot->part.units     ? "a partition of a GPU"
+	                      : slot->milli < 1000 ? "part of a GPU"
+	                                           : "a GPU",
 	                      slot->node));
 }
 
@@ -235,7 +242,10 @@ static bool fill(struct kube_attempt *a, struct kube_slot *slot,
 	struct kube *kube = a->kube;
 	const struct kube_claimed *rival;
 	const json_t *config = json_object_get(
-	    json_object_get(kube->devices.class, "spec"), "config");
+	    json_object_get(slot->part.units ? kube->devices.mig_class
+	                                     : kube->devices.class,
+	                    "spec"),
+	    "config");
 
 	if (claim->asked)
 		return false;
@@ -275,7 +285,8 @@ static bool is_for(const struct kube_attempt *a, const struct kube_slot *slot,
 {
 	return is_its(a, claim) && !strcmp(claim->node, slot->node) &&
 	       kube_devices_bits(a->kube, claim) == slot->gpus &&
-	       claim->milli == slot->milli;
+	       claim->milli == slot->milli &&
+	       kube_part_is_same(claim->part, slot->part);
 }
 
 /* Make the next call that gets rid of a claim for other GPUs. If the attempt
@@ -317,8 +328,8 @@ static bool has_them(const struct kube_claimed *claim,
 
 /* Write the claim's name to the status of its pod, unless the pod's status or
  * template names the claim already. Returns true if one of them does. */
-static bool map_claim(struct kube_attempt *a, struct kube_task *task,
-                      const struct kube_claimed *claim)
+static bool map_claim(struct kube_attempt *a, const struct kube_slot *slot,
+                      struct kube_task *task, const struct kube_claimed *claim)
 {
 	char *resource;
 
@@ -326,7 +337,8 @@ static bool map_claim(struct kube_attempt *a, struct kube_task *task,
 		return true;
 	if (task->giving || task->mapped)
 		return false;
-	resource = kube_grant_resource(a->kube->pool->device_class);
+	resource = kube_grant_resource(
+	    kube_grant_class(a->kube->pool, slot->part.profile));
 	task->mapped = true;
 	kube_ask_grant(
 	    a, ASK_GRANT_MAP, task, task->pod.name,
@@ -347,11 +359,13 @@ static bool give(struct kube_attempt *a, struct kube_slot *slot,
 
 	kube_grant_name(name, a->name, slot->index);
 	if (!kube_devices_find(a->kube, slot->node, slot->gpus, slot->milli,
-	                       &given))
-		return fail(a, slot,
-		            xasprintf("node '%s' no longer shows a GPU that it "
-		                      "was to have",
-		                      slot->node));
+	                       slot->part, &given))
+		return fail(
+		    a, slot,
+		    xasprintf("node '%s' no longer shows a%s GPU that "
+		              "it was to have",
+		              slot->node,
+		              slot->part.units ? " partition of a" : ""));
 	if (task->giving)
 		return false;
 	if (!claim)
@@ -369,7 +383,7 @@ static bool give(struct kube_attempt *a, struct kube_slot *slot,
 		return fail_rival(a, slot,
 		                  rival ? rival->namespace : a->space->name,
 		                  rival ? rival->name : name, "was given");
-	return map_claim(a, task, claim);
+	return map_claim(a, slot, task, claim);
 }
 
 /* --- all claims of the attempt -------------------------------------------- */

@@ -19,6 +19,7 @@
 #include "libcommon/err.h"
 
 struct kube_attempt;
+struct kube_part;
 struct kube_task;
 struct kube_answer;
 
@@ -34,8 +35,10 @@ struct kube_gives {
 bool kube_give_order(struct kube_attempt *a);
 
 /* Returns the GPUs for which the claim of the pod of this index was made, one
- * bit each; 0: there is no claim. */
-uint64_t kube_give_found(const struct kube_attempt *a, uint32_t index);
+ * bit each; 0: there is no claim. *ret_part: the partition, if it is for one.
+ */
+uint64_t kube_give_found(const struct kube_attempt *a, uint32_t index,
+                         struct kube_part *ret_part);
 
 /* Whether the claim of the pod of this index still has its GPUs, which the
  * cluster's controller takes back some time after the pod has ended. */

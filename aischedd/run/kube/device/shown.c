@@ -5,52 +5,24 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/device/devices.h"
+#include "aischedd/run/kube/device/parts.h"
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/object/slice.h"
 #include "libcommon/mem.h"
 
 enum { MAX_SLICES = 64 /* slices of a node; no driver makes more */ };
 
-struct shown;
-
-struct seen_slice {
-	LIST_ENTRY(seen_slice) of_node;
-	struct shown *node;
-	struct kube_slice slice;
-	bool marked; /* the list being read has not shown it yet */
-};
-
-/* A GPU that has a number. */
-struct numbered {
-	char *pool, *name; /* NULL: the number is free */
-	/* its entry in a slice; NULL: no slice lists it now */
-	const struct kube_gpu *shown;
-};
-
-struct shown {
-	char *name;
-	LIST_HEAD(, seen_slice) slices;
-	uint32_t nslices;
-	bool stale;   /* slices changed after the last look() */
-	char *wrong;  /* what is wrong with the slices; NULL: nothing */
-	char *closed; /* why jobs get no GPU of the node, as of the last
-	                 kube_devices_show(); or NULL */
-	uint32_t n;
-	struct numbered gpu[LIMIT_GPUS];
-};
-
-static struct shown *find(const struct kube *kube, const char *node)
+static struct kube_shown *find(const struct kube *kube, const char *node)
 {
 	return map_find(&kube->devices.nodes, kube_text_key(node));
 }
 
-static struct shown *intern(struct kube *kube, const char *name)
+static struct kube_shown *intern(struct kube *kube, const char *name)
 {
-	struct shown *node = find(kube, name);
+	struct kube_shown *node = find(kube, name);
 
 	if (node)
 		return node;
@@ -61,14 +33,14 @@ static struct shown *intern(struct kube *kube, const char *name)
 	return node;
 }
 
-static void touch(struct kube *kube, struct shown *node)
+static void touch(struct kube *kube, struct kube_shown *node)
 {
 	kube_nodes_retell(kube->nodes, node->name);
 }
 
 void kube_shown_touch_pool(struct kube *kube, const char *pool)
 {
-	struct shown *node =
+	struct kube_shown *node =
 	    map_find(&kube->devices.pools, kube_text_key(pool));
 
 	if (node)
@@ -77,7 +49,7 @@ void kube_shown_touch_pool(struct kube *kube, const char *pool)
 
 /* --- the numbers of GPUs -------------------------------------------------- */
 
-static int number_of(const struct shown *node, const char *pool,
+static int number_of(const struct kube_shown *node, const char *pool,
                      const char *name, size_t pool_len)
 {
 	for (uint32_t i = 0; i < node->n; i++)
@@ -88,9 +60,15 @@ static int number_of(const struct shown *node, const char *pool,
 	return -1;
 }
 
-static void number(struct shown *node, uint32_t i, char *pool, char *name)
+int kube_shown_number(const struct kube_shown *node, const char *pool,
+                      const char *name)
 {
-	node->gpu[i] = (struct numbered){ .pool = pool, .name = name };
+	return number_of(node, pool, name, strlen(pool));
+}
+
+static void number(struct kube_shown *node, uint32_t i, char *pool, char *name)
+{
+	node->gpu[i] = (struct kube_numbered){ .pool = pool, .name = name };
 	if (i >= node->n)
 		node->n = i + 1;
 }
@@ -120,7 +98,7 @@ static bool next_gpu(const char **at, unsigned long *i, const char **pool,
 
 void kube_shown_seed(struct kube *kube, const char *name, const char *gpus)
 {
-	struct shown *node = *name ? intern(kube, name) : NULL;
+	struct kube_shown *node = *name ? intern(kube, name) : NULL;
 	size_t len;
 	unsigned long i;
 	const char *pool;
@@ -134,10 +112,22 @@ void kube_shown_seed(struct kube *kube, const char *name, const char *gpus)
 	}
 }
 
+bool kube_shown_first(const char *gpus, char **pool, char **name)
+{
+	unsigned long i;
+	const char *at;
+	size_t len;
+
+	if (!next_gpu(&gpus, &i, &at, &len, name))
+		return false;
+	*pool = xstrndup(at, len);
+	return true;
+}
+
 uint64_t kube_devices_bits(const struct kube *kube,
                            const struct kube_claimed *claim)
 {
-	const struct shown *node = find(kube, claim->node);
+	const struct kube_shown *node = find(kube, claim->node);
 	const char *at = claim->gpus, *pool;
 	uint64_t bits = 0;
 	unsigned long i;
@@ -156,13 +146,10 @@ uint64_t kube_devices_bits(const struct kube *kube,
 
 /* --- GPUs of valid slices ------------------------------------------------- */
 
-/* Whether the slice has the highest generation among the slices of its pool;
- * only then it is valid. Sets *ret_n to the number of slices of that
- * generation. */
-static bool counts(const struct shown *node, const struct kube_slice *slice,
-                   int64_t *ret_n)
+bool kube_shown_counts(const struct kube_shown *node,
+                       const struct kube_slice *slice, int64_t *ret_n)
 {
-	const struct seen_slice *s;
+	const struct kube_seen_slice *s;
 
 	*ret_n = 0;
 	LIST_FOREACH(s, &node->slices, of_node) {
@@ -188,24 +175,19 @@ static int compare_names(const char *a, const char *b)
 	return na != nb ? (na > nb) - (na < nb) : strcmp(a, b);
 }
 
-struct found {
-	const char *pool;
-	const struct kube_gpu *gpu;
-};
-
 static int compare(const void *a, const void *b)
 {
-	const struct found *x = a, *y = b;
+	const struct kube_found *x = a, *y = b;
 	int by_pool = strcmp(x->pool, y->pool);
 
-	return by_pool ? by_pool : compare_names(x->gpu->name, y->gpu->name);
+	return by_pool ? by_pool : compare_names(x->name, y->name);
 }
 
 /* Returns why the device is not given to jobs, or NULL. */
 static const char *why_left_out(const struct kube *kube,
                                 const struct kube_gpu *gpu)
 {
-	if (gpu->parted)
+	if (gpu->counted)
 		return "shows parts of GPUs only, which are not given to jobs";
 	if (gpu->shared && kube->pool->gpu_sharing == SHARING_NONE)
 		return "shows only GPUs that pods may share, which are not "
@@ -216,10 +198,10 @@ static const char *why_left_out(const struct kube *kube,
 /* Collect the GPUs of the node's valid slices in ret. Returns how many there
  * are (at most LIMIT_GPUS), and sets node->wrong if something is wrong with the
  * slices. */
-static uint32_t collect(const struct kube *kube, struct shown *node,
-                        struct found *ret)
+static uint32_t collect(const struct kube *kube, struct kube_shown *node,
+                        struct kube_found *ret)
 {
-	const struct seen_slice *s;
+	const struct kube_seen_slice *s;
 	const char *left_out = NULL;
 	uint32_t n = 0;
 	int64_t have;
@@ -227,7 +209,7 @@ static uint32_t collect(const struct kube *kube, struct shown *node,
 	LIST_FOREACH(s, &node->slices, of_node) {
 		const struct kube_slice *slice = &s->slice;
 
-		if (!counts(node, slice, &have))
+		if (!kube_shown_counts(node, slice, &have))
 			continue;
 		if (have != slice->count && !node->wrong)
 			node->wrong = xasprintf(
@@ -238,14 +220,17 @@ static uint32_t collect(const struct kube *kube, struct shown *node,
 			const char *why = why_left_out(kube, &slice->gpu[i]);
 
 			left_out = why ? why : left_out;
-			if (why)
+			if (why || slice->gpu[i].is_part)
 				continue;
 			if (n < LIMIT_GPUS)
-				ret[n] = (struct found){ slice->pool,
-					                 &slice->gpu[i] };
+				ret[n] =
+				    (struct kube_found){ slice->pool,
+					                 slice->gpu[i].name,
+					                 &slice->gpu[i], NULL };
 			n++;
 		}
 	}
+	n = kube_parts_collect(node, ret, n);
 	if (n > LIMIT_GPUS && !node->wrong)
 		node->wrong = xasprintf("shows more than %d GPUs", LIMIT_GPUS);
 	if (!n && left_out && !node->wrong)
@@ -255,30 +240,34 @@ static uint32_t collect(const struct kube *kube, struct shown *node,
 
 /* Whether this GPU keeps its number: because a slice lists it, or because a
  * ResourceClaim has it and a slice may list it again. */
-static bool is_taken(const struct kube *kube, const struct numbered *gpu)
+static bool is_taken(const struct kube *kube, const struct kube_numbered *gpu)
 {
-	return gpu->shown || (gpu->name && kube_devices_is_claimed(
-					       kube, gpu->pool, gpu->name));
+	return gpu->shown || gpu->part ||
+	       (gpu->name &&
+	        kube_devices_is_claimed(kube, gpu->pool, gpu->name));
+}
+
+static void put_found(struct kube_numbered *gpu, const struct kube_found *found)
+{
+	gpu->shown = found->gpu;
+	gpu->part = found->part;
 }
 
 /* Number the GPUs found in the slices: a GPU that has a number keeps it, the
  * others get the lowest free numbers. */
-static void deal(const struct kube *kube, struct shown *node,
-                 const struct found *found, uint32_t n)
+static void deal(const struct kube *kube, struct kube_shown *node,
+                 const struct kube_found *found, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		const char *pool = found[i].pool;
-		const char *name = found[i].gpu->name;
-		int k = number_of(node, pool, name, strlen(pool));
+		int k = kube_shown_number(node, found[i].pool, found[i].name);
 
 		if (k >= 0)
-			node->gpu[k].shown = found[i].gpu;
+			put_found(&node->gpu[k], &found[i]);
 	}
 	for (uint32_t i = 0, k = 0; i < n; i++) {
-		const char *pool = found[i].pool;
-		const char *name = found[i].gpu->name;
+		const char *pool = found[i].pool, *name = found[i].name;
 
-		if (number_of(node, pool, name, strlen(pool)) >= 0)
+		if (kube_shown_number(node, pool, name) >= 0)
 			continue;
 		while (k < LIMIT_GPUS && is_taken(kube, &node->gpu[k]))
 			k++;
@@ -288,22 +277,31 @@ static void deal(const struct kube *kube, struct shown *node,
 		}
 		if (k < LIMIT_GPUS) {
 			number(node, k, xstrdup(pool), xstrdup(name));
-			node->gpu[k].shown = found[i].gpu;
+			put_found(&node->gpu[k], &found[i]);
 		}
+	}
+}
+
+/* Forget what slices say about the GPUs; these keep their numbers. */
+static void forget(struct kube_shown *node)
+{
+	for (uint32_t i = 0; i < node->n; i++) {
+		node->gpu[i].shown = node->gpu[i].part = NULL;
+		node->gpu[i].parts = 0;
 	}
 }
 
 /* Update the node's GPUs from its slices. If something is wrong with the
  * slices, the GPUs keep their numbers, but none of them is given to jobs. */
-static void look(const struct kube *kube, struct shown *node)
+static void look(const struct kube *kube, struct kube_shown *node)
 {
-	struct found found[LIMIT_GPUS];
+	struct kube_found found[LIMIT_GPUS];
 	uint32_t n;
 
 	node->stale = false;
 	text_set(&node->wrong, NULL);
-	for (uint32_t i = 0; i < node->n; i++)
-		node->gpu[i].shown = NULL;
+	text_set(&node->unknown, NULL);
+	forget(node);
 	if (node->nslices > MAX_SLICES) {
 		node->wrong =
 		    xasprintf("shows more than %d slices", MAX_SLICES);
@@ -313,10 +311,12 @@ static void look(const struct kube *kube, struct shown *node)
 	qsort(found, n, sizeof(*found), compare);
 	for (uint32_t i = 1; i < n && !node->wrong; i++)
 		if (!compare(&found[i - 1], &found[i]))
-			node->wrong = xasprintf("shows device '%s' twice",
-			                        found[i].gpu->name);
+			node->wrong =
+			    xasprintf("shows device '%s' twice", found[i].name);
 	if (!node->wrong)
 		deal(kube, node, found, n);
+	if (!node->wrong)
+		kube_parts_lay(node);
 }
 
 /* --- the GPUs of a node as reported to the daemon ------------------------- */
@@ -324,7 +324,7 @@ static void look(const struct kube *kube, struct shown *node)
 /* Returns the index in kube_gpu.part of the largest partition size (8, 4 or 2)
  * that the driver reports for all GPUs of the node; -1: none. GPUs in the same
  * partition have fast links. */
-static int link_part(const struct shown *node)
+static int link_part(const struct kube_shown *node)
 {
 	for (int p = 2; p >= 0; p--) {
 		bool all = node->n > 0;
@@ -340,7 +340,7 @@ static int link_part(const struct shown *node)
 
 /* Set ret->link[] to the partition of each GPU. Partitions are numbered from 0
  * in order of their first GPUs. */
-static void put_links(const struct shown *node, struct kube_gpus *ret)
+static void put_links(const struct kube_shown *node, struct kube_gpus *ret)
 {
 	int p = link_part(node), of[LIMIT_GPUS], n = 0, k;
 
@@ -357,15 +357,15 @@ static void put_links(const struct shown *node, struct kube_gpus *ret)
 }
 
 /* Returns the capacities of a GPU, if it is shared and a slice lists it. */
-static const struct kube_capacities *caps_of(const struct numbered *gpu)
+static const struct kube_capacities *caps_of(const struct kube_numbered *gpu)
 {
 	return gpu->shown && gpu->shown->shared ? &gpu->shown->caps : NULL;
 }
 
 /* Returns how many thousandths of the GPU are held. closed: no GPU of the node
  * may be given to jobs. */
-static uint16_t held_of(const struct kube *kube, const struct numbered *gpu,
-                        bool closed)
+static uint16_t held_of(const struct kube *kube,
+                        const struct kube_numbered *gpu, bool closed)
 {
 	uint32_t ours = 0, used = 0;
 
@@ -377,34 +377,43 @@ static uint16_t held_of(const struct kube *kube, const struct numbered *gpu,
 	return used > ours ? (uint16_t)(used - ours) : 0;
 }
 
-/* Put what all GPUs of the node have in common. */
+/* Put what all GPUs of the node have in common. gpu: a GPU, or a partition of
+ * one. */
 static void put_common(const struct kube_gpu *gpu, bool first,
                        struct kube_gpus *ret)
 {
-	int64_t mem = kube_capacities_mem(&gpu->caps);
-
-	if (first) {
+	if (first)
 		ret->type = gpu->type;
-		ret->mem_mib = mem;
-	} else if (!ret->type || !gpu->type ||
-	           strcmp(ret->type, gpu->type) != 0) {
+	else if (!ret->type || !gpu->type || strcmp(ret->type, gpu->type) != 0)
 		ret->type = NULL;
-	}
-	if (mem < ret->mem_mib)
-		ret->mem_mib = mem;
 	ret->numas_known &= gpu->numa >= 0 && gpu->numa < LIMIT_SOCKETS;
-	ret->shares &= gpu->shared;
 }
 
-static void put_gpus(const struct shown *node, struct kube_gpus *ret)
+/* Put what all GPUs that jobs can have as a whole have in common. */
+static void put_whole(const struct kube_gpu *gpu, bool first,
+                      struct kube_gpus *ret)
 {
-	bool first = true;
+	int64_t mem = kube_capacities_mem(&gpu->caps);
+
+	if (first || mem < ret->mem_mib)
+		ret->mem_mib = mem;
+	ret->shares = (first || ret->shares) && gpu->shared;
+}
+
+static void put_gpus(const struct kube_shown *node, struct kube_gpus *ret)
+{
+	bool first = true, first_whole = true;
 
 	ret->n = node->n;
-	ret->numas_known = ret->shares = true;
+	ret->numas_known = true;
 	for (uint32_t i = 0; i < node->n; i++) {
-		const struct kube_gpu *gpu = node->gpu[i].shown;
+		const struct kube_gpu *whole = node->gpu[i].shown;
+		const struct kube_gpu *gpu = whole ? whole : node->gpu[i].part;
 
+		if (whole) {
+			put_whole(whole, first_whole, ret);
+			first_whole = false;
+		}
 		if (!gpu)
 			continue;
 		put_common(gpu, first, ret);
@@ -412,7 +421,6 @@ static void put_gpus(const struct shown *node, struct kube_gpus *ret)
 		if (gpu->numa >= 0 && gpu->numa < LIMIT_SOCKETS)
 			ret->numa[i] = (uint8_t)gpu->numa;
 	}
-	ret->shares &= !first;
 	put_links(node, ret);
 }
 
@@ -442,7 +450,7 @@ static bool is_old(const char *runtime)
 }
 
 /* Returns why no GPU of the node may be given to jobs, or NULL. */
-static char *why_closed(const struct kube *kube, const struct shown *node,
+static char *why_closed(const struct kube *kube, const struct kube_shown *node,
                         const struct kube_node_said *said)
 {
 	if (!kube->sight.synced[SEE_GRANTS] ||
@@ -467,7 +475,7 @@ static char *why_closed(const struct kube *kube, const struct shown *node,
 
 bool kube_devices_has(const struct kube *kube, const char *name)
 {
-	const struct shown *node = find(kube, name);
+	const struct kube_shown *node = find(kube, name);
 
 	return kube->pool->devices != DEVICES_PLUGIN && node && node->nslices;
 }
@@ -475,7 +483,7 @@ bool kube_devices_has(const struct kube *kube, const char *name)
 bool kube_devices_show(struct kube *kube, const char *name,
                        const struct kube_node_said *said, struct kube_gpus *ret)
 {
-	struct shown *node = find(kube, name);
+	struct kube_shown *node = find(kube, name);
 
 	*ret = (struct kube_gpus){ 0 };
 	if (kube->pool->devices == DEVICES_PLUGIN)
@@ -499,17 +507,19 @@ bool kube_devices_show(struct kube *kube, const char *name,
 	for (uint32_t i = 0; i < ret->n; i++)
 		ret->held[i] =
 		    held_of(kube, &node->gpu[i], node->closed != NULL);
+	kube_parts_put(kube, node, ret);
 	return true;
 }
 
 /* Returns how many GPUs of the node have a number but are in no slice; *ret:
  * the first of them. */
-static uint32_t find_missing(const struct shown *node, uint32_t *ret)
+static uint32_t find_missing(const struct kube_shown *node, uint32_t *ret)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = node->n; i--;)
-		if (node->gpu[i].name && !node->gpu[i].shown) {
+		if (node->gpu[i].name && !node->gpu[i].shown &&
+		    !node->gpu[i].part) {
 			*ret = i;
 			n++;
 		}
@@ -520,7 +530,7 @@ static uint32_t find_missing(const struct shown *node, uint32_t *ret)
  * counts others. */
 static void put_missing(struct kube *kube, struct buf *out)
 {
-	const struct shown *node, *first = NULL;
+	const struct kube_shown *node, *first = NULL;
 	uint32_t gpu = 0, missing;
 	size_t n = 0, at = 0;
 
@@ -549,7 +559,7 @@ static void put_missing(struct kube *kube, struct buf *out)
 
 static void put_closed(struct kube *kube, struct buf *out)
 {
-	const struct shown *node, *first = NULL;
+	const struct kube_shown *node, *first = NULL;
 	size_t n = 0, at = 0;
 
 	while ((node = map_each(&kube->devices.nodes, &at))) {
@@ -567,30 +577,70 @@ static void put_closed(struct kube *kube, struct buf *out)
 		buf_printf(out, "; GPUs of %zu more are not given", n - 1);
 }
 
+/* Append that a node lists a partition that no job can ask for. */
+static void put_unknown(struct kube *kube, struct buf *out)
+{
+	const struct kube_shown *node, *first = NULL;
+	size_t n = 0, at = 0;
+
+	while ((node = map_each(&kube->devices.nodes, &at))) {
+		if (!node->unknown || node->closed ||
+		    !kube_nodes_is_there(kube->nodes, node->name))
+			continue;
+		if (n++ == 0 || strcmp(node->name, first->name) < 0)
+			first = node;
+	}
+	if (!n)
+		return;
+	buf_printf(out,
+	           "%snode '%s' lists partition '%s', of a MIG profile that "
+	           "aisched does not know: jobs cannot have it",
+	           out->len ? "; " : "", first->name, first->unknown);
+	if (n > 1)
+		buf_printf(out, ", and %zu more list such", n - 1);
+}
+
 void kube_shown_lacks(struct kube *kube, struct buf *out)
 {
 	put_closed(kube, out);
 	put_missing(kube, out);
+	put_unknown(kube, out);
+}
+
+/* Returns the device that a pod gets of a GPU: the GPU, or this partition of
+ * it; NULL: no slice lists it. */
+static const struct kube_gpu *device_of(const struct kube_shown *node,
+                                        uint32_t i, struct kube_part part)
+{
+	if (i >= node->n)
+		return NULL;
+	return part.units ? kube_parts_find(node, &node->gpu[i], part)
+	                  : node->gpu[i].shown;
 }
 
 bool kube_devices_find(struct kube *kube, const char *name, uint64_t gpus,
-                       uint32_t milli, struct kube_given *ret)
+                       uint32_t milli, struct kube_part part,
+                       struct kube_given *ret)
 {
-	struct shown *node = find(kube, name);
+	struct kube_shown *node = find(kube, name);
 
-	*ret = (struct kube_given){ .milli = milli };
+	*ret = (struct kube_given){ .milli = milli, .part = part };
 	if (!node)
 		return false;
 	if (node->stale)
 		look(kube, node);
 	for (uint32_t i = 0; i < LIMIT_GPUS; i++) {
+		const struct kube_gpu *gpu;
+
 		if (!(gpus >> i & 1))
 			continue;
-		if (i >= node->n || !node->gpu[i].shown)
+		gpu = device_of(node, i, part);
+		if (!gpu)
 			return false;
 		ret->gpu[ret->n].pool = node->gpu[i].pool;
-		ret->gpu[ret->n].name = node->gpu[i].name;
-		ret->gpu[ret->n].caps = caps_of(&node->gpu[i]);
+		ret->gpu[ret->n].name = gpu->name;
+		ret->gpu[ret->n].of = node->gpu[i].name;
+		ret->gpu[ret->n].caps = gpu->shared ? &gpu->caps : NULL;
 		ret->gpu[ret->n++].number = i;
 	}
 	return true;
@@ -598,16 +648,15 @@ bool kube_devices_find(struct kube *kube, const char *name, uint64_t gpus,
 
 /* --- handle what the watch reports ---------------------------------------- */
 
-static void slice_free(struct kube *kube, struct seen_slice *s)
+static void slice_free(struct kube *kube, struct kube_seen_slice *s)
 {
-	struct shown *node = s->node;
+	struct kube_shown *node = s->node;
 
 	map_del(&kube->devices.slices, kube_text_key(s->slice.name));
 	LIST_REMOVE(s, of_node);
 	node->nslices--;
 	node->stale = true;
-	for (uint32_t i = 0; i < node->n; i++)
-		node->gpu[i].shown = NULL;
+	forget(node);
 	touch(kube, node);
 	kube_slice_fini(&s->slice);
 	free(s);
@@ -617,7 +666,7 @@ static void on_slice(struct kube *kube, const json_t *obj, bool deleted)
 {
 	const char *name =
 	    kube_text_at(json_object_get(obj, "metadata"), "name");
-	struct seen_slice *s =
+	struct kube_seen_slice *s =
 	    name ? map_find(&kube->devices.slices, kube_text_key(name)) : NULL;
 	struct kube_slice slice;
 
@@ -643,7 +692,7 @@ static void drop(struct kube *kube, bool with)
 	size_t n = 0;
 
 	for (size_t i = 0; i < slices->cap; i++) {
-		struct seen_slice *s = slices->slot[i].value;
+		struct kube_seen_slice *s = slices->slot[i].value;
 
 		if (s && (with || s->marked))
 			gone[n++] = slices->slot[i].key;
@@ -655,7 +704,7 @@ static void drop(struct kube *kube, bool with)
 
 void kube_shown_news(struct kube *kube, enum kube_news news, json_t *obj)
 {
-	struct seen_slice *s;
+	struct kube_seen_slice *s;
 	size_t at = 0;
 
 	if (news == KUBE_RESET)
@@ -669,7 +718,7 @@ void kube_shown_news(struct kube *kube, enum kube_news news, json_t *obj)
 
 void kube_devices_known(struct kube *kube)
 {
-	struct shown *node;
+	struct kube_shown *node;
 	size_t at = 0;
 
 	if (kube->devices.known)
@@ -681,7 +730,7 @@ void kube_devices_known(struct kube *kube)
 
 void kube_shown_free(struct kube *kube)
 {
-	struct shown *node;
+	struct kube_shown *node;
 	size_t at = 0;
 
 	drop(kube, true);
@@ -692,6 +741,7 @@ void kube_shown_free(struct kube *kube)
 		}
 		free(node->name);
 		free(node->wrong);
+		free(node->unknown);
 		free(node->closed);
 		free(node);
 	}

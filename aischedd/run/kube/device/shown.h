@@ -8,12 +8,57 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
 
 #include "aischedd/run/kube/client/watch.h"
+#include "aischedd/run/kube/object/slice.h"
+#include "libcommon/limits.h"
 
 struct buf;
 struct kube;
 struct kube_capacities;
+struct kube_shown;
+
+struct kube_seen_slice {
+	LIST_ENTRY(kube_seen_slice) of_node;
+	struct kube_shown *node;
+	struct kube_slice slice;
+	bool marked; /* the list being read has not shown it yet */
+};
+
+/* A GPU that has a number. */
+struct kube_numbered {
+	/* The name of the device. A GPU that is no device itself, but whose
+	 * partitions are, has its UUID as name. NULL: the number is free. */
+	char *pool, *name;
+	/* its entry in a slice; NULL: no slice lists it now */
+	const struct kube_gpu *shown;
+	/* one of its partitions, if it is no device itself; else NULL */
+	const struct kube_gpu *part;
+	uint64_t parts; /* its partitions (libcommon/mig.h) */
+};
+
+/* A node that has slices. */
+struct kube_shown {
+	char *name;
+	LIST_HEAD(, kube_seen_slice) slices;
+	uint32_t nslices;
+	bool stale;    /* slices changed after they were looked at */
+	char *wrong;   /* what is wrong with the slices; NULL: nothing */
+	char *unknown; /* a partition whose profile is not known, or NULL */
+	char *closed;  /* why jobs get no GPU of the node, as of the last
+	                  kube_devices_show(); or NULL */
+	uint32_t n;
+	struct kube_numbered gpu[LIMIT_GPUS];
+};
+
+/* A GPU found in slices: itself or its partitions. */
+struct kube_found {
+	const char *pool, *name;     /* as those of struct kube_numbered */
+	const struct kube_gpu *gpu;  /* NULL: only partitions are listed */
+	const struct kube_gpu *part; /* one of them, or NULL */
+};
 
 void kube_shown_news(struct kube *kube, enum kube_news news, json_t *obj);
 
@@ -25,6 +70,19 @@ void kube_shown_seed(struct kube *kube, const char *node, const char *gpus);
  * devices. */
 void kube_shown_touch_pool(struct kube *kube, const char *pool);
 
+/* Whether the slice is valid: it has the highest generation among the slices of
+ * its pool. *ret_n: the number of slices of that generation. */
+bool kube_shown_counts(const struct kube_shown *node,
+                       const struct kube_slice *slice, int64_t *ret_n);
+
+/* Returns the number of a GPU; -1: it has none. */
+int kube_shown_number(const struct kube_shown *node, const char *pool,
+                      const char *name);
+
+/* Set *pool and *name, on the heap, to the first GPU in a claim's annotation.
+ * Returns false if it names none. */
+bool kube_shown_first(const char *gpus, char **pool, char **name);
+
 /* Append a text that names the nodes on which no job can get a GPU, and says
  * why, and those whose slices no longer list all GPUs; append nothing if there
  * is no such node. */
@@ -34,6 +92,11 @@ void kube_shown_free(struct kube *kube);
 /* Whether a ResourceClaim has the device. Defined in devices.c. */
 bool kube_devices_is_claimed(const struct kube *kube, const char *pool,
                              const char *name);
+
+/* Returns those partitions of a GPU that do not overlap a partition which a
+ * claim of ours has, but no slice lists any longer. Defined in devices.c. */
+uint64_t kube_devices_parts(const struct kube *kube, const char *pool,
+                            const char *name, uint64_t parts);
 
 /* Returns how many thousandths of the device claims have. *ret_ours: how many
  * of them the daemon counts itself, as tasks of ours run or start with them.

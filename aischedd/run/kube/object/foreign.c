@@ -416,7 +416,7 @@ static int take_amounts(struct wish *w, struct err *err)
 	struct spec *spec = &w->submit.spec;
 	struct kube_amount use = kube_pod_use(w->pod, w->pool);
 
-	if (use.gpus && w->pool->devices == DEVICES_DRA)
+	if (kube_amount_has_gpus(&use) && w->pool->devices == DEVICES_DRA)
 		return err_set(err, EINVAL,
 		               "pool '%s' gives GPUs by claims, which Jobs of "
 		               "kubectl cannot have: submit it with aisub",

@@ -10,6 +10,7 @@
 #include "libcommon/buf.h"
 #include "libcommon/map.h"
 #include "libcommon/mem.h"
+#include "libcommon/mig.h"
 
 #define FINALIZER "resource.kubernetes.io/delete-protection"
 #define REQUEST   "gpus"
@@ -17,6 +18,11 @@
 void kube_grant_name(char ret[KUBE_GRANT_SIZE], const char *job, uint32_t index)
 {
 	snprintf(ret, KUBE_GRANT_SIZE, "%s-%" PRIu32, job, index);
+}
+
+const char *kube_grant_class(const struct conf_pool *pool, uint8_t profile)
+{
+	return profile ? pool->mig_class : pool->device_class;
 }
 
 char *kube_grant_resource(const char *class)
@@ -32,10 +38,37 @@ static json_t *gpus_text(const struct kube_given *given)
 	for (uint32_t i = 0; i < given->n; i++)
 		buf_printf(&text, "%s%" PRIu32 "=%s/%s", i ? "," : "",
 		           given->gpu[i].number, given->gpu[i].pool,
-		           given->gpu[i].name);
+		           given->gpu[i].of);
 	value = json_stringn(text.data, text.len);
 	buf_free(&text);
 	return value;
+}
+
+/* Returns "3g.40gb@4". */
+static json_t *part_text(struct kube_part part)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s@%d", mig_profile[part.profile].name,
+	         __builtin_ctz(part.units));
+	return json_string(text);
+}
+
+static struct kube_part part_read(const char *text)
+{
+	struct kube_part part = { 0 };
+	uint64_t parts;
+
+	if (!text || mig_parts_parse(text, ',', &parts, NULL) < 0)
+		return part;
+	for (uint32_t i = 0; i < MIG_UNITS; i++) {
+		uint8_t profile = mig_parts_at(parts, i);
+
+		if (profile)
+			part =
+			    (struct kube_part){ profile, mig_mask(profile, i) };
+	}
+	return part;
 }
 
 json_t *kube_grant_object(const struct kube_grant_of *of,
@@ -47,7 +80,8 @@ json_t *kube_grant_object(const struct kube_grant_of *of,
 	json_t *notes = kube_object_notes(of->home, &job), *obj;
 	json_t *labels = kube_object_labels(of->home, &job);
 	json_t *exactly = json_pack(
-	    "{s:s, s:s, s:I}", "deviceClassName", of->home->pool->device_class,
+	    "{s:s, s:s, s:I}", "deviceClassName",
+	    kube_grant_class(of->home->pool, given->part.profile),
 	    "allocationMode", "ExactCount", "count", (json_int_t)given->n);
 	char name[KUBE_GRANT_SIZE];
 
@@ -61,6 +95,9 @@ json_t *kube_grant_object(const struct kube_grant_of *of,
 	json_object_set_new(notes, KUBE_NOTE_GPUS, gpus_text(given));
 	if (given->milli < 1000)
 		kube_object_number(notes, KUBE_NOTE_PART, given->milli);
+	if (given->part.units)
+		json_object_set_new(notes, KUBE_NOTE_PARTITION,
+		                    part_text(given->part));
 	obj = json_pack("{s:s, s:s, s:{s:s, s:s, s:o, s:o, s:[s]},"
 	                " s:{s:{s:[{s:s, s:o}]}}}",
 	                "apiVersion", "resource.k8s.io/v1", "kind",
@@ -217,6 +254,7 @@ bool kube_grant_read(const json_t *obj, const struct kube_home *home,
 		.node = or_none(kube_text_at(notes, KUBE_NOTE_NODE)),
 		.gpus = or_none(kube_text_at(notes, KUBE_NOTE_GPUS)),
 		.milli = part_of(kube_text_at(notes, KUBE_NOTE_PART)),
+		.part = part_read(kube_text_at(notes, KUBE_NOTE_PARTITION)),
 		.finalizer = kube_list_has(json_object_get(meta, "finalizers"),
 		                           FINALIZER),
 		.allocated = json_is_object(allocation),

@@ -15,23 +15,39 @@
 #include "aischedd/run/kube/object/capacity.h"
 #include "aischedd/run/kube/object/object.h"
 
-/* Annotations of a claim: index, node and devices of its pod; the devices as
- * "0=POOL/NAME,3=POOL/NAME"; the thousandths of its device, if it gets a part
- * only. The policies of contrib/kubernetes keep others from setting them. */
-#define KUBE_NOTE_INDEX "aisched.io/index"
-#define KUBE_NOTE_NODE  "aisched.io/node"
-#define KUBE_NOTE_GPUS  "aisched.io/gpus"
-#define KUBE_NOTE_PART  "aisched.io/gpu-part"
+/* Annotations of a claim: index, node and GPUs of its pod; the GPUs as
+ * "0=POOL/NAME,3=POOL/NAME"; the thousandths of its GPU, if it gets a part
+ * only; the partition that it gets, "3g.40gb@4". The policies of
+ * contrib/kubernetes keep others from setting them. */
+#define KUBE_NOTE_INDEX     "aisched.io/index"
+#define KUBE_NOTE_NODE      "aisched.io/node"
+#define KUBE_NOTE_GPUS      "aisched.io/gpus"
+#define KUBE_NOTE_PART      "aisched.io/gpu-part"
+#define KUBE_NOTE_PARTITION "aisched.io/gpu-partition"
 
 /* Names of claims are longer than those of Jobs, by "-INDEX". */
 enum { KUBE_GRANT_SIZE = KUBE_NAME_SIZE + 12 };
+
+/* A partition (MIG): its profile (libcommon/mig.h) and its units, a bit each;
+ * 0: none, or not known. */
+struct kube_part {
+	uint8_t profile, units;
+};
+
+static inline bool kube_part_is_same(struct kube_part a, struct kube_part b)
+{
+	return a.profile == b.profile && a.units == b.units;
+}
 
 /* The devices of a node that a pod gets; borrowed. */
 struct kube_given {
 	uint32_t n;
 	uint32_t milli; /* of each device: 1000, or a part of the only one */
+	struct kube_part part; /* the only device is this partition */
 	struct {
 		const char *pool, *name;
+		/* the name of its GPU: its own, unless it is a partition */
+		const char *of;
 		uint32_t number; /* number of the GPU on its node */
 		/* NULL: no other claim can have a part of the device */
 		const struct kube_capacities *caps;
@@ -81,6 +97,10 @@ json_t *kube_grant_finalizer(const char *uid, const char *version);
 json_t *kube_grant_mapping(const char *claim, const char *pod_uid,
                            const char *resource);
 
+/* Returns the DeviceClass of the pool for GPUs or, if the profile is not 0, for
+ * partitions. */
+const char *kube_grant_class(const struct conf_pool *pool, uint8_t profile);
+
 /* Returns the extended resource by which containers request devices of a
  * DeviceClass, on the heap. */
 char *kube_grant_resource(const char *class);
@@ -93,6 +113,7 @@ struct kube_granted {
 	uint32_t index;          /* only if ours */
 	const char *node, *gpus; /* only if ours: the annotations, or "" */
 	uint32_t milli;          /* only if ours; 1000: whole devices */
+	struct kube_part part;   /* only if ours */
 	bool finalizer, allocated;
 	const json_t *results;  /* its devices, of all drivers */
 	const json_t *reserved; /* the pods that may use it */

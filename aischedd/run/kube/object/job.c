@@ -25,13 +25,29 @@ enum {
 	MODE_RX = 0555
 };
 
+/* Returns the extended resource by which a container requests GPUs or a
+ * partition, on the heap. */
+static char *gpu_resource(const struct kube_home *home,
+                          const struct run_job *job)
+{
+	uint8_t profile = mig_find(job->spec->gpu_type);
+	char part[KUBE_PARTITION_SIZE];
+
+	if (home->by_claims)
+		return kube_grant_resource(
+		    kube_grant_class(home->pool, profile));
+	if (!profile)
+		return xstrdup(home->pool->gpu_resource);
+	kube_partition_name(profile, part);
+	return xstrdup(part);
+}
+
 /* Request the GPUs of a pod by its ResourceClaim. Gangs, and pods in pools
  * without claims, request them as an extended resource instead. */
 static void add_gpus(const struct kube_home *home, const struct run_job *job,
                      json_t *resources)
 {
-	uint8_t profile = mig_find(job->spec->gpu_type);
-	char text[32], part[KUBE_PARTITION_SIZE], *name;
+	char text[32], *name;
 
 	if (!job->req->gpus_milli)
 		return;
@@ -40,13 +56,7 @@ static void add_gpus(const struct kube_home *home, const struct run_job *job,
 		                    json_pack("[{s:s}]", "name", CLAIM));
 		return;
 	}
-	name = home->by_claims ? kube_grant_resource(home->pool->device_class)
-	                       : xstrdup(home->pool->gpu_resource);
-	if (profile) {
-		kube_partition_name(profile, part);
-		free(name);
-		name = xstrdup(part);
-	}
+	name = gpu_resource(home, job);
 	snprintf(text, sizeof(text), "%" PRId64,
 	         (job->req->gpus_milli + 999) / 1000);
 	json_object_set_new(json_object_get(resources, "requests"), name,
@@ -176,11 +186,12 @@ static json_t *pull_secrets(const struct conf_pool *pool)
 
 /* Remove the GPUs from the init container, which only copies the agent: the
  * GPUs are for the main container. */
-static void take_gpus(const struct kube_home *home, json_t *container)
+static void take_gpus(const struct kube_home *home, const struct run_job *job,
+                      json_t *container)
 {
 	json_t *resources =
 	    json_deep_copy(json_object_get(container, "resources"));
-	char *name = kube_grant_resource(home->pool->device_class);
+	char *name = gpu_resource(home, job);
 
 	json_object_del(resources, "claims");
 	json_object_del(json_object_get(resources, "requests"), name);
@@ -191,8 +202,8 @@ static void take_gpus(const struct kube_home *home, json_t *container)
 
 /* Make the agent the first process of the main container; the agent runs the
  * shell that is the first process in other jobs. */
-static void add_agent(const struct kube_home *home, json_t *spec,
-                      struct kube_volumes *v)
+static void add_agent(const struct kube_home *home, const struct run_job *job,
+                      json_t *spec, struct kube_volumes *v)
 {
 	json_t *main = json_array_get(json_object_get(spec, "containers"), 0);
 
@@ -203,7 +214,7 @@ static void add_agent(const struct kube_home *home, json_t *spec,
 	kube_agent_install(spec, main, v, home->pool->pod_agent_image);
 	if (home->by_claims)
 		take_gpus(
-		    home,
+		    home, job,
 		    json_array_get(json_object_get(spec, "initContainers"), 0));
 }
 
@@ -247,7 +258,7 @@ static json_t *pod_spec(const struct kube_home *home, const struct run_job *job,
 	    job->req->gpus_milli)
 		json_object_set_new(spec, "resourceClaims", claims_of(name));
 	if (kube_agent_is(home, job))
-		add_agent(home, spec, v);
+		add_agent(home, job, spec, v);
 	if (kube_object_is_gang(job))
 		json_object_set_new(spec, "subdomain", json_string(name));
 	if (home->pool->priority_class)

@@ -22,6 +22,15 @@ struct kube_amount {
 	int64_t devs[DEVICE_KINDS];        /* other devices, by kind */
 };
 
+/* Whether it has GPUs or partitions of GPUs. */
+static inline bool kube_amount_has_gpus(const struct kube_amount *a)
+{
+	for (int i = 0; i < MIG_PROFILES_MOST; i++)
+		if (a->parts[i])
+			return true;
+	return a->gpus != 0;
+}
+
 enum kube_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED };
 
 struct kube_pod {

@@ -8,18 +8,24 @@
 
 #include "aischedd/run/kube/client/json.h"
 #include "libcommon/mem.h"
+#include "libcommon/mig.h"
 
-/* Returns an attribute of a device that the driver has defined; its name may
+/* Returns an attribute or capacity that the driver has defined; its name may
  * have the driver as prefix, "DRIVER/NAME". NULL: there is none. */
+static const json_t *qualified(const json_t *map, const char *driver,
+                               const char *name)
+{
+	char *full = xasprintf("%s/%s", driver, name);
+	const json_t *value = json_object_get(map, full);
+
+	free(full);
+	return value ? value : json_object_get(map, name);
+}
+
 static const json_t *attribute(const json_t *device, const char *driver,
                                const char *name)
 {
-	const json_t *list = json_object_get(device, "attributes"), *value;
-	char *full = xasprintf("%s/%s", driver, name);
-
-	value = json_object_get(list, full);
-	free(full);
-	return value ? value : json_object_get(list, name);
+	return qualified(json_object_get(device, "attributes"), driver, name);
 }
 
 /* Returns the integer of an attribute, or the first one of its list; -1: it has
@@ -64,6 +70,42 @@ static bool is_tainted(const json_t *device)
 	return false;
 }
 
+/* Returns the memory slices of a partition, one bit each: the driver lists each
+ * of them as a capacity, "memorySlice4". */
+static uint8_t read_units(const json_t *device, const char *driver)
+{
+	const json_t *map = json_object_get(device, "capacity");
+	uint8_t units = 0;
+
+	for (unsigned i = 0; i < MIG_UNITS; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "memorySlice%u", i);
+		if (qualified(map, driver, name))
+			units |= (uint8_t)(1u << i);
+	}
+	return units;
+}
+
+/* Read what a device says as a partition, if it is one. */
+static void read_part(const json_t *device, const char *driver,
+                      struct kube_gpu *ret)
+{
+	const char *type =
+	    kube_text_at(attribute(device, driver, "type"), "string");
+	const json_t *uuid;
+
+	ret->is_part = type && !strcmp(type, "mig");
+	uuid = attribute(device, driver, ret->is_part ? "parentUUID" : "uuid");
+	if (kube_text_at(uuid, "string"))
+		ret->uuid = xstrdup(kube_text_at(uuid, "string"));
+	if (!ret->is_part)
+		return;
+	ret->profile = mig_find(
+	    kube_text_at(attribute(device, driver, "profile"), "string"));
+	ret->units = read_units(device, driver);
+}
+
 static void read_gpu(const json_t *device, const char *name, const char *driver,
                      struct kube_gpu *ret)
 {
@@ -75,10 +117,11 @@ static void read_gpu(const json_t *device, const char *name, const char *driver,
 		.numa = number_of(
 		    json_object_get(attrs, "resource.kubernetes.io/numaNode")),
 		.tainted = is_tainted(device),
-		.parted = json_object_get(device, "consumesCounters") != NULL,
+		.counted = json_object_get(device, "consumesCounters") != NULL,
 		.shared = json_is_true(
 		    json_object_get(device, "allowMultipleAllocations")),
 	};
+	read_part(device, driver, ret);
 	kube_capacities_read(device, &ret->caps);
 	for (int i = 0; i < 3; i++) {
 		char part[16];
@@ -134,6 +177,7 @@ void kube_slice_fini(struct kube_slice *slice)
 	for (uint32_t i = 0; i < slice->ngpus; i++) {
 		free(slice->gpu[i].name);
 		free(slice->gpu[i].type);
+		free(slice->gpu[i].uuid);
 		kube_capacities_fini(&slice->gpu[i].caps);
 	}
 	free(slice->gpu);

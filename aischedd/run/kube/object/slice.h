@@ -17,14 +17,22 @@
 /* The most devices that the API allows in a slice. */
 enum { KUBE_SLICE_DEVICES = 128 };
 
+/* A device: a GPU, or a partition of one (MIG). */
 struct kube_gpu {
 	char *name;   /* its name in its pool */
+	char *uuid;   /* of the GPU; NULL: not known */
 	char *type;   /* its product, as a word; NULL: not known */
 	int numa;     /* its NUMA node; -1: not known */
 	int part[3];  /* its partitions of 2, 4 and 8 GPUs; -1: not known */
 	bool tainted; /* it has a taint that claims like ours do not tolerate */
-	bool parted;  /* it is part of a GPU */
-	bool shared;  /* several claims may each have a part of it */
+	bool counted; /* it consumes counters that devices share */
+	bool is_part; /* it is a partition */
+	/* of a partition: its profile, 0 if that is not known
+	 * (libcommon/mig.h); the memory slices that it has, one bit each, 0 if
+	 * they are not known
+	 */
+	uint8_t profile, units;
+	bool shared; /* several claims may each have a part of it */
 	struct kube_capacities caps;
 };
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "libcommon/mig.h"
 #include "tests/unit/check.h"
 
 static bool read(const char *spec, struct kube_slice *ret)
@@ -43,12 +44,44 @@ START_TEST(a_slice_of_a_node)
 	ck_assert_int_eq(s.gpu[0].numa, 1);
 	ck_assert_int_eq(s.gpu[0].part[2], 3);
 	ck_assert_int_eq(s.gpu[0].part[1], -1);
-	ck_assert(!s.gpu[0].shared && s.gpu[1].shared && !s.gpu[1].parted);
-	ck_assert(s.gpu[2].parted);
+	ck_assert(!s.gpu[0].shared && s.gpu[1].shared && !s.gpu[1].counted);
+	ck_assert(s.gpu[2].counted);
 	ck_assert_ptr_null(s.gpu[1].type);
 	ck_assert_int_eq(s.gpu[2].numa, -1);
 	ck_assert_int_eq(s.gpu[2].part[2], -1);
 	ck_assert(!s.gpu[2].tainted && s.gpu[3].tainted);
+	kube_slice_fini(&s);
+}
+END_TEST
+
+START_TEST(partitions)
+{
+	struct kube_slice s;
+
+	ck_assert(
+	    read("{" POOL ", \"devices\": [{\"name\": \"a\", \"attributes\": "
+	         "{\"type\": {\"string\": \"mig\"}, "
+	         "\"gpu.example.com/parentUUID\": {\"string\": \"GPU-1\"}, "
+	         "\"profile\": {\"string\": \"3g.40gb\"}}, \"capacity\": "
+	         "{\"memorySlice4\": {\"value\": \"1\"}, "
+	         "\"gpu.example.com/memorySlice5\": {\"value\": \"1\"}, "
+	         "\"memorySlice8\": {\"value\": \"1\"}}},"
+	         "{\"name\": \"b\", \"attributes\": {\"type\": {\"string\": "
+	         "\"mig\"}, \"profile\": {\"string\": \"1c.3g.40gb\"}}},"
+	         "{\"name\": \"c\", \"attributes\": {\"type\": {\"string\": "
+	         "\"gpu\"}, \"uuid\": {\"string\": \"GPU-2\"}, \"parentUUID\": "
+	         "{\"string\": \"GPU-3\"}, \"profile\": "
+	         "{\"string\": \"3g.40gb\"}}}]}",
+	         &s));
+	ck_assert(s.gpu[0].is_part && s.gpu[1].is_part && !s.gpu[2].is_part);
+	ck_assert_str_eq(s.gpu[0].uuid, "GPU-1");
+	ck_assert_uint_eq(s.gpu[0].profile, mig_find("3g.40gb"));
+	ck_assert_uint_eq(s.gpu[0].units, 0x30);
+	ck_assert_ptr_null(s.gpu[1].uuid);
+	ck_assert_uint_eq(s.gpu[1].profile, 0);
+	ck_assert_uint_eq(s.gpu[1].units, 0);
+	ck_assert_str_eq(s.gpu[2].uuid, "GPU-2");
+	ck_assert_uint_eq(s.gpu[2].profile, 0);
 	kube_slice_fini(&s);
 }
 END_TEST
@@ -90,6 +123,7 @@ END_TEST
 SUITE(kube_slice)
 {
 	tcase_add_test(tc, a_slice_of_a_node);
+	tcase_add_test(tc, partitions);
 	tcase_add_loop_test(tc, what_is_none, 0, 5);
 	tcase_add_test(tc, fields_of_other_types);
 }

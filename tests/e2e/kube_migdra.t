@@ -1,0 +1,233 @@
+#!/bin/sh
+# Partitions of GPUs (MIG) that a driver lists as devices, in a real control plane
+# with simulated nodes: jobs get them by claims. kubectl writes the slices in place
+# of a driver.
+
+. "$top_srcdir/tests/e2e/lib.sh"
+. "$top_srcdir/tests/kube/control_plane.sh"
+
+ns="jobs"
+k="kube --namespace $ns"
+
+# NAME [FIELD]...: prints a whole GPU as a device, with these fields of its own
+gpu()
+{
+	name=$1
+	shift
+	echo "{\"name\": \"$name\", \"attributes\": {\"type\": {\"string\": \"gpu\"},
+		\"uuid\": {\"string\": \"GPU-${name#gpu-}\"},
+		\"productName\": {\"string\": \"Test GPU\"}}${1:+, $1}}"
+}
+
+# GPU:PROFILE:START:SIZE [FIELD]: prints a partition as a device
+part()
+{
+	of=${1%%:*} rest=${1#*:}
+	profile=${rest%%:*} rest=${rest#*:}
+	slices=
+	i=${rest%:*}
+	while [ "$i" -lt $((${rest%:*} + ${rest#*:})) ]; do
+		slices="$slices, \"memorySlice$i\": {\"value\": \"1\"}"
+		i=$((i + 1))
+	done
+	echo "{\"name\": \"gpu-$of-mig-$(echo "$profile" | tr -d .+)-${rest%:*}\",
+		\"attributes\": {\"type\": {\"string\": \"mig\"},
+		\"parentUUID\": {\"string\": \"GPU-$of\"},
+		\"profile\": {\"string\": \"$profile\"},
+		\"productName\": {\"string\": \"Test GPU\"}},
+		\"capacity\": {\"memory\": {\"value\": \"10Gi\"}$slices}${2:+, $2}}"
+}
+
+# NODE GENERATION DEVICE...: makes or replaces the slice of a node
+slice()
+{
+	node=$1 gen=$2 list=$3
+	shift 3
+	for device; do
+		list="$list, $device"
+	done
+	kube apply -f - >/dev/null <<-END
+		{"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice",
+		"metadata": {"name": "$node-a"},
+		"spec": {"driver": "gpu.test", "nodeName": "$node",
+		"pool": {"name": "$node", "generation": $gen,
+			"resourceSliceCount": 1}, "devices": [$list]}}
+	END
+}
+
+# NODE TEXT: whether the snapshot has it in the line of the node
+node_has()
+{
+	aictl dump | grep "^node $1 " | grep -qF -- "$2"
+}
+
+# JOB: prints the devices of its claims, sorted
+devices()
+{
+	$k get resourceclaims -l "aisched.io/job-id=$1" -o \
+		'jsonpath={range .items[*]}{range .status.allocation.devices.results[*]}{.device}{"\n"}{end}{end}' |
+		sort | tr '\n' ' '
+}
+
+# NAME DEVICE: makes a claim of another user, to which the device is allocated
+other_claim()
+{
+	kube create -f - >/dev/null <<-END
+		{"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
+		"metadata": {"name": "$1", "namespace": "default"},
+		"spec": {"devices": {"requests": [{"name": "r",
+		"exactly": {"deviceClassName": "mig.test"}}]}}}
+	END
+	kube -n default patch resourceclaim "$1" --subresource status \
+		--type merge -p "{\"status\": {\"allocation\": {\"devices\":
+		{\"results\": [{\"request\": \"r\", \"driver\": \"gpu.test\",
+		\"pool\": \"${2%/*}\", \"device\": \"${2#*/}\"}]}}}}" >/dev/null
+}
+
+# TEXT: whether aictl status prints TEXT
+status_has()
+{
+	aictl status | grep -qF -- "$1"
+}
+
+# TEXT: whether aictl status does not print TEXT
+status_lacks()
+{
+	! status_has "$1"
+}
+
+# JOB TEXT: whether the reason why the job waits has TEXT
+waits_for()
+{
+	aiq --no-header -o reason_text "$1" | grep -qF -- "$2"
+}
+
+nothing_is_left()
+{
+	[ -z "$($k get resourceclaims,jobs,pods -o name)" ]
+}
+
+ok "a control plane starts" kube_start || bail "there is no control plane"
+ok "with nodes" eval "kwok_start && kube_nodes 2 mig 0"
+kube create namespace "$ns" >/dev/null
+slice mig-0 1 "$(gpu gpu-2)" "$(part 0:3g.40gb:0:4)" "$(part 0:3g.40gb:4:4)" \
+	"$(part 1:4g.40gb:0:4)" "$(part 1:1g.10gb:4:1)" "$(part 1:1g.10gb:5:1)"
+
+# [KEY=VALUE]: writes the configuration
+configure_for()
+{
+	configure "
+queue default { grace = \"1s\" }
+pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
+	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes
+	device_driver = \"gpu.test\"  device_class = \"gpu.test\"
+	mig_class = \"${1-mig.test}\" }
+scheduling { resume_cooldown = \"0s\"  max_evictions_per_hour = 60 }"
+}
+configure_for
+start_daemon || bail "aischedd does not start"
+
+# --- what jobs get ------------------------------------------------------------
+
+ok "the partitions of a node are seen" wait_for node_has mig-0 \
+	'parts=3g.40gb@0/3g.40gb@4,4g.40gb@0/1g.10gb@4/1g.10gb@5,-'
+id=$(aisub --parsable --gpus-per-task 3g.40gb:1 --wrap true)
+ok "a job gets one" wait_for is_state "$id" RUNNING
+is "by name" "$(devices "$id")" "gpu-0-mig-3g40gb-4 "
+claim=aj-test-$id-1-0
+is "from a claim of the class of partitions" "$($k get resourceclaim "$claim" \
+	-o 'jsonpath={.spec.devices.requests[*].exactly.deviceClassName}')" \
+	mig.test
+is "which its pod names" "$($k get pods -l "aisched.io/job-id=$id" -o \
+	'jsonpath={.items[0].spec.resourceClaims[0].resourceClaimName}')" \
+	"$claim"
+like "aiq names it" "$(aiq "$id")" "mig-0: 3g.40gb of GPU 0"
+fails "one that no node has is refused" 1 "MIG profile 2g.20gb" \
+	aisub --gpus-per-task 2g.20gb:1 --wrap true
+gang=$(aisub --parsable -n 2 --gpus-per-task 1g.10gb:1 --wrap true)
+ok "a gang gets one for each task" wait_for is_state "$gang" RUNNING
+is "of the same GPU" "$(devices "$gang")" \
+	"gpu-1-mig-1g10gb-4 gpu-1-mig-1g10gb-5 "
+is "its pods request the class" "$($k get pods -l "aisched.io/job-id=$gang" \
+	-o json | jq -r '.items[0].spec.containers[0].resources.limits |
+	."deviceclass.resource.kubernetes.io/mig.test"')" 1
+is "and have their claims in the status" "$($k get pods -l \
+	"aisched.io/job-id=$gang" -o 'jsonpath={range .items[*]}{.status.extendedResourceClaimStatus.resourceClaimName} {end}')" \
+	"aj-test-$gang-1-0 aj-test-$gang-1-1 "
+whole=$(aisub --parsable --gpus-per-task 1 --wrap true)
+ok "another job gets the GPU without partitions" \
+	wait_for is_state "$whole" RUNNING
+is "as a whole" "$(devices "$whole")" "gpu-2 "
+none=$(aisub --parsable --gpus-per-task 1 --wrap true)
+ok "one more waits: a GPU with partitions is not given as a whole" \
+	wait_for waits_for "$none" "needs 1 GPU"
+aicancel "$none" "$whole"
+
+# --- a restart ----------------------------------------------------------------
+
+stop_daemon
+start_daemon
+ok "the daemon is back: the jobs run" wait_for is_state "$gang" RUNNING
+second=$(aisub --parsable --gpus-per-task 3g.40gb:1 --wrap true)
+ok "another job gets the partition that is left" \
+	wait_for is_state "$second" RUNNING
+is "and no other" "$(devices "$second")" "gpu-0-mig-3g40gb-0 "
+third=$(aisub --parsable --gpus-per-task 3g.40gb:1 --wrap true)
+ok "a third job waits" wait_for waits_for "$third" "needs a 3g.40gb"
+aicancel "$second"
+ok "until one is free" wait_for is_state "$third" RUNNING
+is "which is the same one" "$(devices "$third")" "gpu-0-mig-3g40gb-0 "
+aicancel "$gang"
+
+# --- what others have ---------------------------------------------------------
+
+other_claim theirs mig-0/gpu-1-mig-1g10gb-5
+ok "a partition that others have is held" wait_for node_has mig-0 \
+	'4g.40gb@0/1g.10gb@4/1g.10gb@5!'
+two=$(aisub --parsable -n 2 --gpus-per-task 1g.10gb:1 --wrap true)
+ok "so it is not given" wait_for waits_for "$two" "1g.10gb"
+kube -n default delete resourceclaim theirs >/dev/null
+ok "until it is free" wait_for is_state "$two" RUNNING
+aicancel "$two" "$third"
+
+# --- slices that change -------------------------------------------------------
+
+# The job has 4-7 of GPU 0.
+slice mig-0 2 "$(part 0:7g.80gb:0:8)" "$(part 1:3g.40gb:0:4)"
+ok "a partition over one in use is not listed" wait_for node_has mig-0 \
+	'parts=-,3g.40gb@0'
+aicancel "$id"
+ok "until that is free" wait_for node_has mig-0 'parts=7g.80gb@0,3g.40gb@0'
+slice mig-0 3 "$(part 0:3g.40gb:0:4)" "$(part 0:2g.20gb:2:2)"
+ok "partitions that overlap are told" wait_for status_has \
+	"node 'mig-0' lists partition 'gpu-0-mig-2g20gb-2' on memory slices that another one has"
+ok "and the node gives none" wait_for node_has mig-0 'parts=3g.40gb@0!'
+slice mig-0 4 "$(part 0:3g.40gb:2:4)"
+ok "so is one where it cannot be" wait_for status_has \
+	"'gpu-0-mig-3g40gb-2' where its profile 3g.40gb cannot be"
+slice mig-0 5 "$(part 0:3g.40gb:0:0)"
+ok "and one without its place" wait_for status_has \
+	"'gpu-0-mig-3g40gb-0' without its memory slices"
+slice mig-0 6 "$(gpu gpu-0)" "$(part 0:3g.40gb:0:4)"
+ok "and a GPU beside its own partition" wait_for status_has \
+	"lists GPU 'gpu-0' and partition 'gpu-0-mig-3g40gb-0' of it"
+slice mig-0 7 "$(part 0:3g.40gb:0:4)" "$(part 0:1c.3g.40gb:4:4)"
+ok "a profile that is not known is told" wait_for status_has \
+	"'gpu-0-mig-1c3g40gb-4', of a MIG profile that aisched does not know"
+id=$(aisub --parsable --gpus-per-task 3g.40gb:1 --wrap true)
+ok "the other is given" wait_for is_state "$id" RUNNING
+aicancel --wait "$id"
+ok "nothing is left" wait_for nothing_is_left
+
+# --- Jobs made with kubectl ---------------------------------------------------
+
+kube_limited_job "$ns" mine '"nvidia.com/mig-3g.40gb": "1"'
+ok "a Job that counts partitions is queued" wait_for kube_job_id "$ns" mine
+mine=$id
+says_why()
+{
+	aiq "$mine" | grep -q "gives its GPUs by claims"
+}
+ok "but not bound where claims give them" wait_for says_why
+aicancel "$id"
+done_testing
