@@ -70,12 +70,18 @@ scheduling { start_timeout = \"$1\" }"
 sub()
 {
 	# shellcheck disable=SC2016 # the task expands it
-	aisub --parsable --cpus-per-task 0.1 --mem 16M --mount "$work" \
+	aisub --parsable --cpus-per-task 0.1 --mem-per-task 16M --mount "$work" \
 		--export "work=$work" "$@" --wrap '
 			out=$work/$AISCHED_JOB_ID.$AISCHED_PROCID
 			env | sed -n "s/^GPU_DEVICE_[0-9]*=//p" >$out.new
 			env | sed -n "s/^GPU_DEVICE_[0-9]*_MEMORY=//p" \
 				>$out.memory
+			cd /sys/fs/cgroup
+			read -r mem <memory.max || read -r mem \
+				<memory/memory.limit_in_bytes
+			read -r cpu _ <cpu.max || read -r cpu \
+				<cpu/cpu.cfs_quota_us
+			echo "cpu=$cpu memory=$mem" >$out.limits
 			mv $out.new $out
 			until [ -f $work/go ] || [ -f $out.go ]; do
 				sleep 0.2
@@ -125,34 +131,74 @@ ok "nothing is left" wait_for nothing_is_left
 
 # --- many jobs ----------------------------------------------------------------
 
-# Submit jobs with one to three GPUs, and compare what each sees with its claim.
-jobs=
-seed=1
-for _ in $(seq 12); do
+# Submit jobs of one or two tasks with unlike CPUs, memory and GPUs. Compare what
+# their tasks see with their claims, and with what aiq says.
+
+# WORD...: sets $one to one of these
+choose()
+{
 	seed=$(((seed * 16807) % 2147483647))
-	jobs="$jobs $(sub --gpus-per-task $((1 + seed % 3)))"
+	shift $((seed / 65536 % $#))
+	one=$1
+}
+
+: "${AGREE_SEED:=$(date +%s)}"
+seed=$((AGREE_SEED % 2147483646 + 1))
+diag "AGREE_SEED=$AGREE_SEED"
+jobs=
+for _ in $(seq 20); do
+	choose "-n 1" "-n 1" "-n 2"
+	request=$one
+	choose 0.1 0.15 0.2 0.3
+	request="$request -c $one"
+	choose 16M 24M 40M
+	request="$request --mem-per-task $one"
+	choose 0 1 1 2
+	# shellcheck disable=SC2086 # options
+	jobs="$jobs $(sub $request --gpus-per-task "$one")"
 done
 
-# Compares the devices of jobs that run, and lets them end. Whether all did.
+# JOB: prints what its tasks should see: their limits, and GPUs
+planned()
+{
+	given "$1"
+	aiq --json "$1" | jq -r '.jobs[0] | range(.tasks) as $i | .resources |
+		"cpu=\(.cpus * 100000) memory=\(.memory_mib * 1048576)"'
+}
+
+# JOB: whether all of its tasks have written what they see
+all_written()
+{
+	for i in $(seq 0 $(($(aiq -h -o tasks "$1") - 1))); do
+		[ -f "$work/$1.$i" ] || return 1
+	done
+}
+
+# Compares the devices and limits of jobs that run, and lets them end. Whether
+# all did.
 compare_all()
 {
 	rest=
 	for job in $jobs; do
-		if ! [ -f "$work/$job.0" ]; then
+		if ! all_written "$job"; then
 			rest="$rest $job"
 			continue
 		fi
-		[ "$(seen "$work/$job.0")" = "$(given "$job")" ] ||
-			echo "$job: $(seen "$work/$job.0"), $(given "$job")"
+		sees=$(seen "$work/$job".[01]
+			cat "$work/$job".[01].limits)
+		[ "$sees" = "$(planned "$job")" ] ||
+			echo "$job: $sees, $(planned "$job")"
 		: >"$work/$job.0.go"
+		: >"$work/$job.1.go"
 	done >>"$dir/differ"
 	jobs=$rest
 	[ -z "$jobs" ]
 }
 deadline_s=300
-ok "12 jobs run" wait_for compare_all
+ok "20 jobs run" wait_for compare_all
 deadline_s=120
-is "all with the GPUs of their claims" "$(cat "$dir/differ")" ""
+is "all with the limits of their plans and the GPUs of their claims" \
+	"$(cat "$dir/differ")" ""
 ok "no claim is left" wait_for nothing_is_left
 
 # --- the driver ---------------------------------------------------------------
