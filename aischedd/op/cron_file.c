@@ -136,7 +136,8 @@ static int check_entry(struct import *m, struct file_entry *e, struct err *err)
 	uint32_t queue;
 
 	if (e->spec.kube_uid || e->spec.kube_marks ||
-	    e->spec.kube_pod != SPEC_UNSET || e->spec.cron_id != SPEC_UNSET)
+	    e->spec.kube_pod != SPEC_UNSET || e->spec.kube_pods != SPEC_UNSET ||
+	    e->spec.cron_id != SPEC_UNSET)
 		return err_set(err, EPERM, "not a request of a user");
 	if (e->script_len > (size_t)m->d->conf->max_script_size)
 		return err_set(err, EFBIG,

@@ -64,10 +64,11 @@ static int check_sizes(const struct daemon *d, const struct batch *b,
 static int check_spec(const struct batch *b, const struct spec *spec,
                       struct err *err)
 {
-	if (spec->kube_uid || spec->kube_marks || spec->kube_pod != SPEC_UNSET)
+	if (spec->kube_uid || spec->kube_marks ||
+	    spec->kube_pod != SPEC_UNSET || spec->kube_pods != SPEC_UNSET)
 		return err_set(err, EPERM,
-		               "kube_uid, kube_marks, kube_pod: only the "
-		               "runner of a cluster sets them");
+		               "kube_uid, kube_marks, kube_pod, kube_pods: "
+		               "only the runner of a cluster sets them");
 	if (spec->cron_id != SPEC_UNSET)
 		return err_set(err, EPERM,
 		               "cron_id: only recurring work has such runs");

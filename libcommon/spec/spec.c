@@ -56,6 +56,7 @@
 #define RANGE_shared_tasks 1, LIMIT_TASKS
 #define RANGE_gpu_memory 1, MAX_MIB / 1000
 #define RANGE_gpu_part 1, GPU_PART_MOST
+#define RANGE_kube_pods 2, 256
 
 #define S(name) { #name, true, offsetof(struct spec, name), 0, 0 },
 #define I(name) { #name, false, offsetof(struct spec, name), RANGE_##name },

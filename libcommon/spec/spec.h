@@ -116,7 +116,9 @@
 	I(gpu_memory)          /* MiB of each GPU, or of its part of one */  \
 	I(gpu_part)            /* milli-GPUs that such a part counts; the    \
 	                        * daemon sets them */                        \
-	S(device) /* of each task, other than GPUs: see devices.h */
+	S(device)    /* of each task, other than GPUs: see devices.h */      \
+	I(kube_pods) /* with kube_uid: pods of the Job that are one task, as \
+	              * they share ResourceClaims */
 
 struct spec {
 #define S(name) const char *name;

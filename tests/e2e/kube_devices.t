@@ -586,11 +586,7 @@ is_refused()
 make_job counts '"nvidia.com/gpu": "1"' ''
 ok "a Job that counts GPUs is refused where they are given by claims" \
 	wait_for is_refused counts \
-	"pool 'gpu' gives GPUs by claims, which Jobs of kubectl cannot have"
-make_job claims '' '"resourceClaims": [{"name": "g",
-	"resourceClaimTemplateName": "t"}],'
-ok "so is one with claims of its own" wait_for is_refused claims \
-	"resourceClaims are not supported"
+	"pool 'gpu' gives GPUs by claims, not by resource 'nvidia.com/gpu'"
 make_job class '"deviceclass.resource.kubernetes.io/gpu.test": "1"' ''
 ok "and one that asks for the class" wait_for is_refused class \
 	"does not count resource 'deviceclass.resource.kubernetes.io/gpu.test'"

@@ -510,6 +510,30 @@ no_claim_is_left()
 aicancel --wait "$id"
 ok "when the job has ended, the controller frees them" wait_for no_claim_is_left
 
+# A Job of alice with a claim that the cluster makes from a template.
+kube --namespace "$ns" --as alice create -f - >/dev/null <<-END
+	{"apiVersion": "v1", "kind": "List", "items": [
+	{"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
+		"metadata": {"name": "one"}, "spec":
+		{$(echo "$claim_spec" | sed s/gpu.test/gpu.nvidia.com/)}},
+	{"apiVersion": "batch/v1", "kind": "Job", "metadata": {
+		"name": "claims", "labels": {$queue}},
+		"spec": {$suspend "template": {"spec": {$ours
+		"restartPolicy": "Never",
+		"terminationGracePeriodSeconds": 1,
+		"resourceClaims": [{"name": "g",
+			"resourceClaimTemplateName": "one"}],
+		"containers": [{"name": "a", "image": "a"}]}}}}]}
+END
+ok "a Job made with kubectl is queued" wait_for kube_job_id "$ns" claims
+ok "and gets a GPU by its claim" wait_for is_state "$id" RUNNING
+claim=$(kube --namespace "$ns" get resourceclaims -o name)
+denied "nobody else says which" "which GPUs a pod has" \
+	her patch "$claim" --subresource status --type merge \
+	-p '{"status": {"reservedFor": null, "allocation": null}}'
+kube --namespace "$ns" --as alice delete job claims --wait=false >/dev/null
+ok "until it is deleted" wait_for no_claim_is_left
+
 is_cordoned()
 {
 	[ "$(kube get node gpu-1 -o \

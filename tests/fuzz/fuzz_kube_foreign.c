@@ -28,8 +28,8 @@ static void look_at(json_t *obj)
 
 	if (kube_foreign_look(obj, &home, &f, &err) == 0)
 		assert(*f.name && *f.uid && (f.ours || !f.job));
-	if (kube_foreign_read(obj, &pool, &topology, 1000, arena, &spec, &user,
-	                      &err) == 0) {
+	if (kube_foreign_read(obj, &pool, &topology, NULL, 1000, arena, &spec,
+	                      &user, &err) == 0) {
 		json_t *wire = spec_to_json(&spec);
 
 		assert(spec.tasks > 0 && !strcmp(spec.kube_uid, f.uid));

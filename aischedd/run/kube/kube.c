@@ -157,6 +157,13 @@ static void on_topologies(enum kube_news news, json_t *obj,
 	heard(arg, SEE_TOPOLOGIES, news, err);
 }
 
+static void on_templates(enum kube_news news, json_t *obj,
+                         const struct err *err, void *arg)
+{
+	kube_devices_news(arg, SEE_GRANT_TEMPLATES, news, obj);
+	heard(arg, SEE_GRANT_TEMPLATES, news, err);
+}
+
 /* The objects of each watch. label: only objects with this label are watched,
  * NULL: all. own: there is one watch in each of the pool's namespaces, instead
  * of one for the whole cluster. */
@@ -184,6 +191,9 @@ static const struct {
 	[SEE_TOPOLOGIES] = { "/apis/topology.node.k8s.io/v1alpha2",
 	                     "/noderesourcetopologies", NULL, false,
 	                     on_topologies },
+	[SEE_GRANT_TEMPLATES] = { "/apis/resource.k8s.io/v1",
+	                          "/resourceclaimtemplates", NULL, false,
+	                          on_templates },
 };
 
 /* Start a watch. space: the namespace to watch; NULL: the whole cluster. */

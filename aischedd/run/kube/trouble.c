@@ -65,7 +65,7 @@ static const char *trouble(const struct kube *kube)
 	if (!text)
 		text = blind(kube, SEE_CLAIMS, SEE_SLICES);
 	if (!text && kube->pool->devices == DEVICES_DRA)
-		text = blind(kube, SEE_SLICES, SEE_TOPOLOGIES);
+		text = blind(kube, SEE_SLICES, SEE_GRANT_TEMPLATES);
 	return text;
 }
 

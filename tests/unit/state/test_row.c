@@ -108,6 +108,7 @@ enum effect_on {
 #define OTHER_gpu_memory      ROW,   "20480"
 #define OTHER_gpu_part        ALIKE, "250"
 #define OTHER_device          ROW,   "rdma:2"
+#define OTHER_kube_pods       ALIKE, "2"
 
 static const struct {
 	enum effect_on effect;

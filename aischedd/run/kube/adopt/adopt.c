@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/run/kube/adopt/give.h"
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/object/peers.h"
 #include "aischedd/run/kube/object/plain.h"
@@ -112,10 +113,29 @@ bool kube_adopt_is_over(const struct kube_adoptee *j)
 	return j->at.complete || j->at.failed;
 }
 
+/* Read what the Job requests, and which GPUs its claims ask for; see
+ * kube_foreign_read(). */
+static int read_request(const struct kube_adoptee *j, json_t *obj, int64_t now,
+                        struct arena *arena, struct spec *ret,
+                        const char **ret_user, struct err *err)
+{
+	const struct kube *kube = j->kube;
+	bool by_claims = kube->pool->devices != DEVICES_PLUGIN;
+	struct kube_wanted wanted = { 0 };
+
+	if (by_claims && kube_adopt_give_read(j, obj, &wanted, err) < 0)
+		return -1;
+	return kube_foreign_read(obj, kube->pool, &kube->conf->topology,
+	                         by_claims ? &wanted : NULL, now, arena, ret,
+	                         ret_user, err);
+}
+
 /* Returns the marks of a suspended Job's request and user; "" if the Job would
- * be refused. Times in the Job are read relative to a fixed time, so that the
- * marks of two versions of the Job differ only if the requests do. */
-static char *marks_of(const struct kube_adoptee *j, json_t *obj)
+ * be refused. Sets j->lacks. Times in the Job are read relative to a fixed
+ * time, so that the marks of two versions of the Job differ only if the
+ * requests do.
+ */
+static char *marks_of(struct kube_adoptee *j, json_t *obj)
 {
 	static const int64_t any_time = 1000000000;
 	struct arena *arena = arena_new();
@@ -125,12 +145,14 @@ static char *marks_of(const struct kube_adoptee *j, json_t *obj)
 	struct err err;
 
 	buf_puts(&text, "");
-	if (kube_foreign_read(obj, j->kube->pool, &j->kube->conf->topology,
-	                      any_time, arena, &spec, &user, &err) == 0) {
+	err.code = 0;
+	if (read_request(j, obj, any_time, arena, &spec, &user, &err) == 0) {
 		spec_marks(&spec, &text);
 		buf_printf(&text, ",user=%016" PRIx64,
 		           kube_text_key(user ? user : ""));
 	}
+	j->lacks = err.code == ENOENT;
+	j->kube->adopt.lacking |= j->lacks;
 	arena_free(arena);
 	return buf_take(&text);
 }
@@ -189,6 +211,25 @@ void kube_adopt_seen(struct kube_space *space, json_t *obj, bool deleted)
 	keep_for_offer(j, obj);
 	keep_for_peers(j, obj);
 	kube_adopt_step(j);
+}
+
+void kube_adopt_claim_made(struct kube *kube)
+{
+	struct kube_adoptee *j;
+	size_t at = 0;
+
+	if (!kube->adopt.lacking)
+		return;
+	kube->adopt.lacking = false;
+	while ((j = map_each(&kube->adopt.by_uid, &at))) {
+		if (!j->lacks || !j->obj || !j->space)
+			continue;
+		free(j->asks);
+		j->asks = marks_of(j, j->obj);
+		if (!j->lacks)
+			j->offered_ms = 0;
+	}
+	kube_adopt_step_all(kube);
 }
 
 void kube_adopt_plain_seen(struct kube_space *space, json_t *pod, bool deleted)
@@ -311,8 +352,8 @@ static int read_peers(const struct kube_adoptee *j, struct arena *arena,
 static int read_job(const struct kube_adoptee *j, struct arena *arena,
                     struct spec *ret, const char **ret_user, struct err *err)
 {
-	if (kube_foreign_read(j->obj, j->kube->pool, &j->kube->conf->topology,
-	                      clock_wall_s(), arena, ret, ret_user, err) < 0)
+	if (read_request(j, j->obj, clock_wall_s(), arena, ret, ret_user, err) <
+	    0)
 		return -1;
 	if (check_space(j, ret, err) < 0)
 		return -1;

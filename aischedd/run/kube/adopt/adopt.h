@@ -58,6 +58,7 @@ struct kube_adoptee {
 	 * the job's spec; NULL: unknown. */
 	char *asks, *taken;
 	bool changing; /* a change was offered and is not answered yet */
+	bool lacks;    /* a claim, or template, of its pods does not exist */
 	uint64_t job;  /* id of its job; 0: it has no job yet */
 	enum job_state state;
 	bool withdrawn;               /* RUN_WITHDRAWN was sent */
@@ -70,6 +71,7 @@ struct kube_adoptee {
 struct kube_adoption {
 	struct map by_uid; /* all adoptees, by the uid of the Job */
 	struct map by_job; /* adoptees that have become jobs, by job id */
+	bool lacking;      /* some adoptees may lack claims */
 	TAILQ_HEAD(, adopt_call) calls;
 };
 
@@ -80,6 +82,8 @@ void kube_adopt_news(struct kube_space *space, enum kube_news news);
  * steps all. */
 void kube_adopt_plain_seen(struct kube_space *space, json_t *pod, bool deleted);
 void kube_adopt_plain_news(struct kube *kube, enum kube_news news);
+/* Handle that a ResourceClaim or a template of claims was made. */
+void kube_adopt_claim_made(struct kube *kube);
 void kube_adopt_free(struct kube *kube);
 
 /* Offer the Job to the daemon, or make the calls that it needs now. May free

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube/adopt/end.h"
+#include "aischedd/run/kube/adopt/give.h"
 #include "aischedd/run/kube/client/path.h"
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/object/plain.h"
@@ -17,8 +18,9 @@ struct adopt_call {
 	TAILQ_ENTRY(adopt_call) of_list;
 	struct kube *kube;
 	enum kube_adopt_kind kind;
-	/* uid of the Job; uid of the pod that the call is about, or NULL */
-	char *uid, *pod;
+	/* uid of the Job; uid of the pod, or name of the ResourceClaim, that
+	 * the call is about, or NULL */
+	char *uid, *pod, *claim;
 };
 
 static const struct {
@@ -33,9 +35,18 @@ static const struct {
 	[ADOPT_EXPIRE] = { KUBE_MERGE, KUBE_STOP, false, "" },
 	[ADOPT_DELETE] = { KUBE_DELETE, KUBE_STOP, false, "" },
 	[ADOPT_VOLUME] = { KUBE_MERGE, KUBE_START, false, "" },
+	[ADOPT_GRANT_TAKE] = { KUBE_MERGE, KUBE_START, false, "" },
+	[ADOPT_GRANT_FILL] = { KUBE_PUT, KUBE_START, false, "/status" },
+	[ADOPT_GRANT_FREE] = { KUBE_PUT, KUBE_STOP, false, "/status" },
 	[ADOPT_BIND] = { KUBE_POST, KUBE_START, true, "/binding" },
 	[ADOPT_FORCE] = { KUBE_DELETE, KUBE_STOP, true, "" },
 };
+
+static bool is_of_grant(enum kube_adopt_kind kind)
+{
+	return kind == ADOPT_GRANT_TAKE || kind == ADOPT_GRANT_FILL ||
+	       kind == ADOPT_GRANT_FREE;
+}
 
 bool kube_adopt_ask_is_open(const struct kube_adoptee *j)
 {
@@ -50,6 +61,7 @@ static void call_free(struct adopt_call *call)
 	TAILQ_REMOVE(&call->kube->adopt.calls, call, of_list);
 	free(call->uid);
 	free(call->pod);
+	free(call->claim);
 	free(call);
 }
 
@@ -106,12 +118,18 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 	struct kube_adopt_pod *p =
 	    j && call->pod ? kube_adopt_pod_find(j, call->pod) : NULL;
 	enum kube_adopt_kind kind = call->kind;
+	char *claim = call->claim;
 
+	call->claim = NULL;
 	call_free(call);
-	if (!j)
+	if (!j) {
+		free(claim);
 		return;
+	}
 	j->asking[kind]--;
-	if (kind == ADOPT_BIND)
+	if (claim)
+		kube_adopt_give_answered(j, claim, err);
+	else if (kind == ADOPT_BIND)
 		on_bound(j, p, err);
 	else if (kind == ADOPT_FORCE && err && p)
 		p->forced = false;
@@ -123,6 +141,7 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 		kube_claims_answered(j->kube, answer->body);
 	else if (kind != ADOPT_DELETE && !calls[kind].pod)
 		look(j, answer->body);
+	free(claim);
 	/* After an error do not step the Job at once: the next tick repeats the
 	 * call. */
 	if (!err)
@@ -150,6 +169,7 @@ static void send_call(struct kube_adoptee *j, enum kube_adopt_kind kind,
 	call->kind = kind;
 	call->uid = xstrdup(j->at.uid);
 	call->pod = pod ? xstrdup(pod->pod.uid) : NULL;
+	call->claim = is_of_grant(kind) ? xstrdup(name) : NULL;
 	TAILQ_INSERT_TAIL(&kube->adopt.calls, call, of_list);
 	j->asking[kind]++;
 	buf_printf(&path, "%s/namespaces", api);
@@ -180,6 +200,13 @@ void kube_adopt_ask_pod(struct kube_adopt_pod *p, enum kube_adopt_kind kind,
                         json_t *body)
 {
 	send_call(p->of, kind, p, "/api/v1", "/pods", p->pod.name, body);
+}
+
+void kube_adopt_ask_grant(struct kube_adoptee *j, enum kube_adopt_kind kind,
+                          const char *claim, json_t *body)
+{
+	send_call(j, kind, NULL, "/apis/resource.k8s.io/v1", "/resourceclaims",
+	          claim, body);
 }
 
 void kube_adopt_ask_volume(struct kube_adoptee *j, const char *claim,

@@ -17,9 +17,12 @@ enum kube_adopt_kind {
 	ADOPT_SUSPEND,
 	ADOPT_EXPIRE, /* make the Job fail, as its time limit has passed */
 	ADOPT_DELETE,
-	ADOPT_VOLUME, /* set the node for which a claim's volume is made */
-	ADOPT_BIND,   /* bind a pod */
-	ADOPT_FORCE,  /* delete a pod without waiting for its node */
+	ADOPT_VOLUME,     /* set the node for which a claim's volume is made */
+	ADOPT_GRANT_TAKE, /* note in a ResourceClaim for what it is taken */
+	ADOPT_GRANT_FILL, /* allocate GPUs to it, or reserve it for a pod */
+	ADOPT_GRANT_FREE, /* free its GPUs */
+	ADOPT_BIND,       /* bind a pod */
+	ADOPT_FORCE,      /* delete a pod without waiting for its node */
 	ADOPT_KINDS
 };
 
@@ -32,6 +35,8 @@ void kube_adopt_ask(struct kube_adoptee *j, enum kube_adopt_kind kind,
                     json_t *body);
 void kube_adopt_ask_pod(struct kube_adopt_pod *p, enum kube_adopt_kind kind,
                         json_t *body);
+void kube_adopt_ask_grant(struct kube_adoptee *j, enum kube_adopt_kind kind,
+                          const char *claim, json_t *body);
 void kube_adopt_ask_volume(struct kube_adoptee *j, const char *claim,
                            json_t *body);
 void kube_adopt_ask_free_all(struct kube *kube);

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "aischedd/run/kube/adopt/give.h"
 #include "aischedd/run/kube/kube.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
@@ -101,6 +102,7 @@ void kube_adopt_end_take_down(struct kube_adoptee *j)
 static void tell_last(struct kube_adoptee *j, struct run_event *ev)
 {
 	j->run.over = true;
+	kube_adopt_give_settle(j);
 	kube_adopt_tell(j, ev);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube/adopt/end.h"
+#include "aischedd/run/kube/adopt/give.h"
 #include "aischedd/run/kube/kube.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
@@ -134,7 +135,16 @@ static void settle(struct kube_adopt_pod *p)
 		leave_slot(p);
 }
 
-static void deal_to(struct kube_adoptee *j, bool bound)
+/* Whether the pod gets the slot for which its claim was taken, in this run of
+ * the daemon or an earlier one. Other slots have other GPUs. */
+static bool takes(const struct kube_adopt_pod *p,
+                  const struct kube_adopt_slot *slot)
+{
+	return slot && !slot->pod &&
+	       (!*p->pod.node || !strcmp(slot->node, p->pod.node));
+}
+
+static void deal_to(struct kube_adoptee *j, bool bound, bool claimed)
 {
 	struct kube_adopt_pod *p;
 
@@ -143,7 +153,9 @@ static void deal_to(struct kube_adoptee *j, bool bound)
 		    kube_pod_is_over(&p->pod) || is_bound(p) != bound ||
 		    (!bound && p->pod.deleting))
 			continue;
-		p->slot = free_slot(j, p->pod.node);
+		p->slot = kube_adopt_give_slot(p);
+		if (!takes(p, p->slot))
+			p->slot = claimed ? NULL : free_slot(j, p->pod.node);
 		if (p->slot)
 			p->slot->pod = p;
 		settle(p);
@@ -156,8 +168,10 @@ void kube_adopt_pod_deal(struct kube_adoptee *j)
 
 	TAILQ_FOREACH(p, &j->pods, of_list)
 		settle(p);
-	deal_to(j, true);
-	deal_to(j, false);
+	deal_to(j, true, true);
+	deal_to(j, false, true);
+	deal_to(j, true, false);
+	deal_to(j, false, false);
 }
 
 /* --- handle what the watch of pods reports --- */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube/adopt/end.h"
+#include "aischedd/run/kube/adopt/give.h"
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/object/plain.h"
 #include "aischedd/run/kube/object/volume.h"
@@ -103,8 +104,6 @@ static void bind_one(struct kube_adoptee *j, struct kube_adopt_slot *slot)
 	char *text = NULL;
 	bool claims;
 
-	if (!p || *p->pod.node || p->binding)
-		return;
 	claims = kube_amount_has_gpus(&p->pod.use) &&
 	         kube_devices_has(j->kube, slot->node);
 	if (!up)
@@ -161,6 +160,25 @@ static bool volumes_are_ready(struct kube_adoptee *j)
 	return state == CLAIMS_READY;
 }
 
+/* Whether the slot has a pod that is to be bound. */
+static bool waits(const struct kube_adopt_slot *slot)
+{
+	return slot->pod && !*slot->pod->pod.node && !slot->pod->binding;
+}
+
+/* Make the next calls about the claims of all pods that are to be bound.
+ * Returns whether these have their GPUs. */
+static bool give_all(struct kube_adoptee *j)
+{
+	bool all = true;
+
+	for (uint32_t i = 0; i < j->run.nslots && !kube_adopt_end_is_due(j);
+	     i++)
+		if (waits(&j->run.slot[i]))
+			all &= kube_adopt_give(j, &j->run.slot[i]);
+	return all;
+}
+
 /* Bind the pods to the nodes of their slots. At the start wait until all pods
  * exist; later bind each pod when it appears. */
 static void bind_all(struct kube_adoptee *j)
@@ -175,10 +193,11 @@ static void bind_all(struct kube_adoptee *j)
 			kube_why_look(j->space, &run->why_ms);
 		return;
 	}
-	if (!volumes_are_ready(j))
+	if (!volumes_are_ready(j) || (!give_all(j) && !run->started))
 		return;
 	for (uint32_t i = 0; i < run->nslots && !kube_adopt_end_is_due(j); i++)
-		bind_one(j, &run->slot[i]);
+		if (waits(&run->slot[i]) && kube_adopt_give(j, &run->slot[i]))
+			bind_one(j, &run->slot[i]);
 }
 
 static int64_t last_start(const struct kube_adoptee *j)
@@ -290,6 +309,8 @@ void kube_adopt_run_step(struct kube_adoptee *j)
 		kube_adopt_end_take_down(j);
 	else if (!kube_adopt_is_over(j) || !j->run.started)
 		return;
+	if (j->at.plain && !kube_adopt_give_back(j))
+		return;
 	if (is_still(j) && !kube_adopt_ask_is_open(j) &&
 	    !kube_adopt_pod_any_alive(j) && kube_adopt_end_is_kept(j))
 		kube_adopt_end_tell(j);
@@ -297,30 +318,54 @@ void kube_adopt_run_step(struct kube_adoptee *j)
 
 /* --- requests of the daemon --- */
 
+/* Returns how many pods run as one task of the job, as they share claims. */
+static uint32_t pods_of(const struct spec *spec)
+{
+	return spec->kube_pods == SPEC_UNSET ? 1 : (uint32_t)spec->kube_pods;
+}
+
+/* Set run->most to what one of its pods may ask for. */
+static void set_most(struct kube_adoptee *j, const struct run_job *job)
+{
+	struct kube_amount *most = &j->run.most;
+	uint8_t profile = mig_find(job->spec->gpu_type);
+	int64_t pods = pods_of(job->spec);
+
+	*most =
+	    (struct kube_amount){ .cpu_milli = job->req->cpus_milli / pods,
+		                  .mem_mib = job->req->mem_mib / pods,
+		                  .tmp_mib = job->req->tmp_mib / pods,
+		                  .gpus = (job->req->gpus_milli + 999) / 1000 };
+	if (profile) {
+		most->gpus = 0;
+		most->parts[profile] = 1;
+	}
+	kube_devs_asked(j->kube->pool, job->spec->device, most->devs);
+	for (int i = 0; i < DEVICE_KINDS; i++)
+		most->devs[i] /= pods;
+}
+
 static void order(struct kube_adoptee *j, const struct run_job *job)
 {
 	struct kube_adopt_run *run = &j->run;
-	uint8_t profile = mig_find(job->spec->gpu_type);
+	uint32_t pods = pods_of(job->spec);
 
 	slots_free(run);
 	run->ordered = true;
 	run->grace_s = job->grace;
-	run->nslots = job->ntasks;
+	run->nslots = job->ntasks * pods;
 	run->refusals = UINT32_MAX;
 	text_set(&run->mount, job->spec->mount);
-	run->slot = xcalloc(job->ntasks, sizeof(*run->slot));
-	for (uint32_t i = 0; i < job->ntasks; i++)
-		run->slot[i].node = xstrdup(job->node_name[i]);
-	run->most =
-	    (struct kube_amount){ .cpu_milli = job->req->cpus_milli,
-		                  .mem_mib = job->req->mem_mib,
-		                  .tmp_mib = job->req->tmp_mib,
-		                  .gpus = (job->req->gpus_milli + 999) / 1000 };
-	if (profile) {
-		run->most.gpus = 0;
-		run->most.parts[profile] = 1;
+	run->slot = xcalloc(run->nslots, sizeof(*run->slot));
+	for (uint32_t i = 0; i < run->nslots; i++) {
+		const char *node = job->node_name[i / pods];
+
+		run->slot[i].node = xstrdup(node);
+		run->slot[i].gpus = job->task ? job->task[i / pods].gpus : 0;
+		run->by_claims |=
+		    run->slot[i].gpus && kube_devices_has(j->kube, node);
 	}
-	kube_devs_asked(j->kube->pool, job->spec->device, run->most.devs);
+	set_most(j, job);
 }
 
 /* Before an attempt begins, exclude the pods of the attempt before it: free

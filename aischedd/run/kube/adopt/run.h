@@ -20,6 +20,9 @@ struct kube_keep;
 /* A task of the plan: its node, and the pod that runs the task now. */
 struct kube_adopt_slot {
 	char *node;
+	/* its GPUs, one bit each; 0: not known. Slots of pods that share
+	 * ResourceClaims all have those of the one task that they are */
+	uint64_t gpus;
 	struct kube_adopt_pod *pod; /* NULL: free */
 	bool ran;                   /* one of its pods has run */
 	bool failed;                /* its pod made the start fail */
@@ -28,6 +31,7 @@ struct kube_adopt_slot {
 struct kube_adopt_run {
 	uint32_t attempt; /* 0: no attempt */
 	bool ordered;     /* start() was called: its nodes are known */
+	bool by_claims;   /* its pods get GPUs by ResourceClaims */
 	struct kube_adopt_slot *slot;
 	uint32_t nslots;
 	struct kube_amount most; /* what the job requests for each pod */

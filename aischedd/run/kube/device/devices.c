@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/run/kube/adopt/give.h"
 #include "aischedd/run/kube/attempt.h"
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/device/shown.h"
@@ -68,6 +69,8 @@ bool kube_devices_is_planned(const struct kube *kube,
 	const struct kube_slot *slot;
 	uint64_t bits;
 
+	if (claim->ours && !a)
+		return kube_adopt_give_is_planned(kube, claim);
 	if (!a || a->end.over)
 		return false;
 	slot = kube_slot_at(a, claim->index);
@@ -237,7 +240,7 @@ static void touch_nodes(struct kube *kube, const struct kube_claimed *claim)
 		kube_shown_touch_pool(kube, claim->gpu[i].pool);
 }
 
-static void claimed_fini(struct kube *kube, struct kube_claimed *claim)
+static void free_gpus(struct kube *kube, struct kube_claimed *claim)
 {
 	touch_nodes(kube, claim);
 	for (uint32_t i = 0; i < claim->n; i++) {
@@ -252,6 +255,21 @@ static void claimed_fini(struct kube *kube, struct kube_claimed *claim)
 	free(claim->gpu);
 	free(claim->of_pool);
 	free(claim->of_name);
+	claim->gpu = NULL;
+	claim->of_pool = claim->of_name = NULL;
+	claim->n = 0;
+}
+
+void kube_devices_settle_claim(struct kube *kube, struct kube_claimed *claim)
+{
+	touch_nodes(kube, claim);
+	if (!claim->allocated)
+		free_gpus(kube, claim);
+}
+
+static void claimed_fini(struct kube *kube, struct kube_claimed *claim)
+{
+	free_gpus(kube, claim);
 	free(claim->namespace);
 	free(claim->name);
 	free(claim->uid);
@@ -336,7 +354,8 @@ static void take(struct kube *kube, struct kube_claimed *claim, json_t *obj,
 	claim->ours = said->ours;
 	claim->finalizer = said->finalizer;
 	claim->allocated = said->allocated;
-	claim->obj = said->ours ? json_incref(obj) : NULL;
+	claim->obj =
+	    kube_space_find(kube, said->namespace) ? json_incref(obj) : NULL;
 	if (claim->asked && strcmp(claim->asked, claim->version) != 0)
 		text_set(&claim->asked, NULL);
 	if (!claim->allocated)
@@ -363,23 +382,37 @@ static bool read_claim(const struct kube *kube, const json_t *obj,
 	return true;
 }
 
+/* Make the attempt for which a claim is look at it. */
+static void touch_owner(struct kube *kube, const struct kube_owner *owner)
+{
+	struct kube_attempt *a = kube_attempt_find(kube, owner);
+	struct kube_adoptee *j = a ? NULL : kube_adopt_of(kube, owner->job);
+
+	if (a)
+		kube_attempt_touch(a);
+	if (j && j->run.attempt == owner->attempt)
+		kube_adopt_step(j);
+}
+
 static void on_claim(struct kube *kube, json_t *obj, bool deleted)
 {
 	struct kube_claimed *claim;
 	struct kube_granted said;
-	struct kube_attempt *a;
 	uint64_t key;
+	bool is_new;
 
 	if (!read_claim(kube, obj, &said))
 		return;
 	key = pair_key(said.namespace, said.name);
 	claim = map_find(&kube->devices.claims, key);
+	is_new = !claim && !deleted;
 	if (claim && !deleted && *said.version &&
 	    !strcmp(claim->version, said.version)) {
 		claim->marked = false; /* as it was; keep what we expect */
 		return;
 	}
-	if (deleted || (!said.ours && !said.allocated)) {
+	if (deleted ||
+	    (!said.allocated && !kube_space_find(kube, said.namespace))) {
 		if (claim)
 			claim_free(kube, claim);
 	} else {
@@ -393,9 +426,10 @@ static void on_claim(struct kube *kube, json_t *obj, bool deleted)
 		if (claim->ours)
 			kube_shown_seed(kube, claim->node, claim->gpus);
 	}
-	a = said.ours ? kube_attempt_find(kube, &said.owner) : NULL;
-	if (a)
-		kube_attempt_touch(a);
+	if (said.ours)
+		touch_owner(kube, &said.owner);
+	else if (is_new)
+		kube_adopt_claim_made(kube);
 }
 
 void kube_devices_answered(struct kube *kube, json_t *obj)
@@ -464,6 +498,82 @@ static void class_news(struct kube *kube, enum kube_news news, json_t *obj)
 		set_class(&kube->devices.mig_class, news, obj);
 }
 
+/* --- templates of claims -------------------------------------------------- */
+
+/* A ResourceClaimTemplate. */
+struct template
+{
+	json_t *obj;
+	bool marked; /* the list being read has not shown it yet */
+};
+
+static void template_free(struct map *templates, uint64_t key)
+{
+	struct template *it = map_del(templates, key);
+
+	if (it)
+		json_decref(it->obj);
+	free(it);
+}
+
+static void on_template(struct kube *kube, json_t *obj, bool deleted)
+{
+	const json_t *meta = json_object_get(obj, "metadata");
+	const char *namespace = kube_word_at(meta, "namespace");
+	const char *name = kube_word_at(meta, "name");
+	uint64_t key = pair_key(namespace, name);
+	struct template *it;
+
+	template_free(&kube->devices.templates, key);
+	if (deleted || !kube_space_find(kube, namespace))
+		return;
+	it = xcalloc(1, sizeof(*it));
+	it->obj = json_incref(obj);
+	map_set(&kube->devices.templates, key, it);
+	kube_adopt_claim_made(kube);
+}
+
+/* Free the templates that are marked; if `with`, also those that are not. */
+static void drop_templates(struct kube *kube, bool with)
+{
+	struct map *map = &kube->devices.templates;
+	uint64_t *gone = xcalloc(map->n + 1, sizeof(*gone));
+	size_t n = 0;
+
+	for (size_t i = 0; i < map->cap; i++) {
+		const struct template *it = map->slot[i].value;
+
+		if (it && (with || it->marked))
+			gone[n++] = map->slot[i].key;
+	}
+	for (size_t i = 0; i < n; i++)
+		template_free(map, gone[i]);
+	free(gone);
+}
+
+static void templates_news(struct kube *kube, enum kube_news news, json_t *obj)
+{
+	struct template *it;
+	size_t at = 0;
+
+	if (news == KUBE_RESET)
+		while ((it = map_each(&kube->devices.templates, &at)))
+			it->marked = true;
+	else if (news == KUBE_SYNCED)
+		drop_templates(kube, false);
+	else if (news != KUBE_TROUBLE)
+		on_template(kube, obj, news == KUBE_DELETED);
+}
+
+const json_t *kube_devices_template(const struct kube *kube,
+                                    const char *namespace, const char *name)
+{
+	const struct template *it =
+	    map_find(&kube->devices.templates, pair_key(namespace, name));
+
+	return it ? it->obj : NULL;
+}
+
 void kube_devices_news(struct kube *kube, int what, enum kube_news news,
                        json_t *obj)
 {
@@ -471,6 +581,8 @@ void kube_devices_news(struct kube *kube, int what, enum kube_news news,
 		kube_shown_news(kube, news, obj);
 	else if (what == SEE_GRANTS)
 		claims_news(kube, news, obj);
+	else if (what == SEE_GRANT_TEMPLATES)
+		templates_news(kube, news, obj);
 	else
 		class_news(kube, news, obj);
 }
@@ -552,7 +664,9 @@ void kube_devices_free(struct kube *kube)
 	struct kube_devices *devices = &kube->devices;
 
 	drop(kube, true);
+	drop_templates(kube, true);
 	kube_shown_free(kube);
+	map_free(&devices->templates);
 	map_free(&devices->claims);
 	map_free(&devices->uses);
 	json_decref(devices->class);

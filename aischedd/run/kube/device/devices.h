@@ -1,7 +1,8 @@
 /*
  * devices.h - GPUs given by ResourceClaims (Dynamic Resource Allocation)
  *
- * The watches of ResourceSlices, ResourceClaims and DeviceClasses report here.
+ * The watches of ResourceSlices, ResourceClaims, their templates and
+ * DeviceClasses report here.
  * If the driver of a node publishes its GPUs in ResourceSlices, each GPU has a
  * name: the plan chooses GPUs, and a ResourceClaim makes the kubelet give a pod
  * exactly these.
@@ -42,17 +43,21 @@ struct kube_devices {
 	struct map uses;
 	/* the DeviceClasses of the pool, for GPUs and partitions; or NULL */
 	json_t *class, *mig_class;
+	/* ResourceClaimTemplates of our namespaces, by namespace and name */
+	struct map templates;
 	bool known;       /* kube_devices_known() was called */
 	uint64_t seq;     /* number of allocations seen so far */
 	struct buf lacks; /* text of kube_devices_lacks() */
 };
 
-/* A ResourceClaim that is ours, or that has devices. */
+/* A ResourceClaim that is in one of our namespaces, or that has devices. It is
+ * ours if we made it, or took it for a pod of a Job made with kubectl. */
 struct kube_claimed {
 	char *namespace, *name, *uid, *version;
 	char *node, *gpus; /* only if ours: from its annotations */
-	json_t *obj;       /* the claim, if it is ours; else NULL */
-	json_t *reserved;  /* the pods for which it is reserved */
+	json_t
+	    *obj; /* the claim, if it is in one of our namespaces; else NULL */
+	json_t *reserved; /* the pods for which it is reserved */
 	struct kube_owner owner;
 	uint32_t index;
 	bool ours, finalizer, allocated;
@@ -98,7 +103,8 @@ struct kube_gpus {
 	const char *drain; /* why no job may start on the node, or NULL */
 };
 
-/* Handle what a watch reports: SEE_SLICES, SEE_GRANTS or SEE_DEVICE_CLASSES. */
+/* Handle what a watch reports: SEE_SLICES, SEE_GRANTS, SEE_DEVICE_CLASSES or
+ * SEE_GRANT_TEMPLATES. */
 void kube_devices_news(struct kube *kube, int what, enum kube_news news,
                        json_t *obj);
 
@@ -130,6 +136,16 @@ bool kube_devices_find(struct kube *kube, const char *node, uint64_t gpus,
 struct kube_claimed *kube_devices_claim(const struct kube *kube,
                                         const char *namespace,
                                         const char *name);
+
+/* Returns the ResourceClaimTemplate of that name in one of our namespaces, or
+ * NULL. */
+const json_t *kube_devices_template(const struct kube *kube,
+                                    const char *namespace, const char *name);
+
+/* Make the runner tell the daemon soon which GPUs are held on the nodes of the
+ * claim, whose attempt has ended. A claim to which no GPUs were allocated in
+ * the end counts as having none. */
+void kube_devices_settle_claim(struct kube *kube, struct kube_claimed *claim);
 
 /* Returns the numbers of the devices named in the annotations of a claim of
  * ours, one bit each. */

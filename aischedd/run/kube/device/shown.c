@@ -640,6 +640,7 @@ bool kube_devices_find(struct kube *kube, const char *name, uint64_t gpus,
 		ret->gpu[ret->n].pool = node->gpu[i].pool;
 		ret->gpu[ret->n].name = gpu->name;
 		ret->gpu[ret->n].of = node->gpu[i].name;
+		ret->gpu[ret->n].shown = gpu;
 		ret->gpu[ret->n].caps = gpu->shared ? &gpu->caps : NULL;
 		ret->gpu[ret->n++].number = i;
 	}

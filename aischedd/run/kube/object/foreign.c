@@ -13,6 +13,7 @@
 #include "aischedd/run/kube/object/plain.h"
 #include "aischedd/run/kube/object/pod.h"
 #include "aischedd/run/kube/object/spread.h"
+#include "aischedd/run/kube/object/wanted.h"
 #include "libcommon/buf.h"
 #include "libcommon/limits.h"
 #include "libcommon/parse.h"
@@ -152,7 +153,9 @@ int kube_foreign_look(json_t *obj, const struct kube_home *home,
 struct wish {
 	struct submit submit;
 	const struct conf_pool *pool;
-	bool plain; /* it is a pod, not a Job */
+	const struct kube_wanted *wanted; /* GPUs of its claims; NULL: none */
+	bool plain;                       /* it is a pod, not a Job */
+	uint32_t width;                   /* how many of its pods run at once */
 	/* metadata and spec of the Job, spec of its pods */
 	const json_t *meta, *job, *pod;
 	struct arena *arena;
@@ -195,13 +198,10 @@ static int take_options(struct wish *w, const char *map, struct err *err)
 	return 0;
 }
 
+/* Refuse claims where only device plugins give GPUs. */
 static int refuse_claims(const struct wish *w, const char *what,
                          struct err *err)
 {
-	if (w->pool->devices == DEVICES_DRA)
-		return err_set(err, EINVAL,
-		               "%s are not supported: submit it with aisub",
-		               what);
 	return err_set(err, EINVAL, "%s are not supported: ask for %s", what,
 	               w->pool->gpu_resource);
 }
@@ -233,7 +233,7 @@ static int check_resources(const struct wish *w, const json_t *resources,
 	const char *key;
 	json_t *value;
 
-	if (json_array_size(json_object_get(resources, "claims")))
+	if (!w->wanted && json_array_size(json_object_get(resources, "claims")))
 		return refuse_claims(w, "resource claims", err);
 	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
 		json_object_foreach(json_object_get(resources, maps[i]), key,
@@ -307,7 +307,8 @@ static int check_template(const struct wish *w, struct err *err)
 		return err_set(err, EINVAL,
 		               "its pods have schedulingGates, which nobody "
 		               "would open: leave them out");
-	if (json_array_size(json_object_get(w->pod, "resourceClaims")))
+	if (!w->wanted &&
+	    json_array_size(json_object_get(w->pod, "resourceClaims")))
 		return refuse_claims(w, "resourceClaims", err);
 	if (check_volumes(w, err) < 0 ||
 	    check_containers(w, "containers", err) < 0 ||
@@ -409,25 +410,81 @@ static void take_devices(struct wish *w, const struct kube_amount *use)
 	buf_free(&text);
 }
 
+static int64_t times(int64_t n, uint32_t by)
+{
+	int64_t product;
+
+	return __builtin_mul_overflow(n, (int64_t)by, &product) ? INT64_MAX
+	                                                        : product;
+}
+
+/* Returns how many of the Job's pods are one task: those that share a claim run
+ * on one node, and the GPUs of the claim count once. */
+static uint32_t pods_a_task(const struct wish *w)
+{
+	return w->wanted && w->wanted->shared ? w->width : 1;
+}
+
+/* Take the GPUs of the claims, and where they must be, as options. */
+static int take_wanted(struct wish *w, const struct kube_amount *use,
+                       struct err *err)
+{
+	const struct kube_wanted *wanted = w->wanted;
+	struct spec *spec = &w->submit.spec;
+	uint32_t pods = pods_a_task(w);
+
+	if (use->gpus)
+		return err_set(err, EINVAL,
+		               "its pods ask for GPUs by resourceClaims and by "
+		               "resource '%s': leave one of them out",
+		               w->pool->gpu_resource);
+	for (uint8_t p = 1; p < mig_nprofiles(); p++)
+		if (use->parts[p])
+			return err_set(err, EINVAL,
+			               "its pods ask for a %s and for "
+			               "resourceClaims: leave one of them out",
+			               mig_profile_name[p]);
+	if (pods > KUBE_RESERVED_MAX)
+		return err_set(err, EINVAL,
+		               "%" PRIu32 " of its pods share a ResourceClaim: "
+		               "at most %d may",
+		               pods, KUBE_RESERVED_MAX);
+	spec->gpus = 1000 * (wanted->shared + (int64_t)pods * wanted->own);
+	if (wanted->numa)
+		spec->numa = "strict";
+	if (wanted->links)
+		spec->links = "strict";
+	if (pods > 1)
+		spec->kube_pods = pods;
+	return 0;
+}
+
 /* Take the requested CPUs, memory and devices as options. For those not
  * requested, the queue's defaults apply. */
 static int take_amounts(struct wish *w, struct err *err)
 {
 	struct spec *spec = &w->submit.spec;
 	struct kube_amount use = kube_pod_use(w->pod, w->pool);
+	uint32_t pods = pods_a_task(w);
 
 	if (kube_amount_has_gpus(&use) && w->pool->devices == DEVICES_DRA)
-		return err_set(err, EINVAL,
-		               "pool '%s' gives GPUs by claims, which Jobs of "
-		               "kubectl cannot have: submit it with aisub",
-		               w->pool->name);
+		return err_set(
+		    err, EINVAL,
+		    "pool '%s' gives GPUs by claims, not by resource "
+		    "'%s': ask for them by resourceClaims",
+		    w->pool->name, w->pool->gpu_resource);
+	if (w->wanted && w->wanted->n && take_wanted(w, &use, err) < 0)
+		return -1;
 	if (use.cpu_milli)
-		spec->cpus = kube_cpus_more(w->pool, use.cpu_milli, true);
+		spec->cpus =
+		    times(kube_cpus_more(w->pool, use.cpu_milli, true), pods);
 	if (use.mem_mib)
-		spec->mem = use.mem_mib;
+		spec->mem = times(use.mem_mib, pods);
 	if (use.gpus)
 		spec->gpus =
 		    use.gpus < INT64_MAX / 1000 ? use.gpus * 1000 : INT64_MAX;
+	for (int i = 0; i < DEVICE_KINDS; i++)
+		use.devs[i] = times(use.devs[i], pods);
 	take_devices(w, &use);
 	return take_partition(w, &use, err);
 }
@@ -441,7 +498,8 @@ static void take_tmp(struct wish *w)
 	struct kube_amount use = kube_pod_use(w->pod, w->pool);
 
 	if (use.tmp_mib)
-		spec->tmp = spec_tmp_of_node(spec, use.tmp_mib);
+		spec->tmp =
+		    spec_tmp_of_node(spec, times(use.tmp_mib, pods_a_task(w)));
 }
 
 /* Turn the volume claims of the pods into the option `mount`, so that jobs are
@@ -542,11 +600,12 @@ static int check_spec(const struct wish *w, struct spec *ret, struct err *err)
 }
 
 int kube_foreign_read(json_t *obj, const struct conf_pool *pool,
-                      const struct conf_topology *topology, int64_t now,
+                      const struct conf_topology *topology,
+                      const struct kube_wanted *wanted, int64_t now,
                       struct arena *arena, struct spec *ret,
                       const char **ret_user, struct err *err)
 {
-	struct wish w = { .pool = pool, .arena = arena };
+	struct wish w = { .pool = pool, .wanted = wanted, .arena = arena };
 	struct kube_home home = { .pool = pool, .cluster = "", .store = "" };
 	struct spec *spec = &w.submit.spec;
 	struct kube_reader r = { .obj = obj };
@@ -560,6 +619,7 @@ int kube_foreign_read(json_t *obj, const struct conf_pool *pool,
 	if (!w.pod)
 		return err_set(err, EINVAL, "it has no spec.template.spec");
 	w.plain = f.plain;
+	w.width = f.width;
 	submit_init(&w.submit, arena, NULL, now);
 	if (!f.suspended && f.plain)
 		return err_set(err, EINVAL,
@@ -585,7 +645,7 @@ int kube_foreign_read(json_t *obj, const struct conf_pool *pool,
 	    entry(json_object_get(w.meta, "labels"), KUBE_LABEL_QUEUE);
 	spec->pool = pool->name;
 	spec->kube_uid = f.uid;
-	spec->tasks = f.width;
+	spec->tasks = f.width / pods_a_task(&w);
 	if (spec->requeue == SPEC_UNSET)
 		spec->requeue = 1; /* the Job controller restarts pods, too */
 	spec->output = "/dev/null";

@@ -54,14 +54,19 @@ struct kube_foreign {
 int kube_foreign_look(json_t *obj, const struct kube_home *home,
                       struct kube_foreign *ret, struct err *err);
 
+struct kube_wanted;
+
 /*
- * Read what the Job requests into *ret. *ret_user becomes KUBE_USER_PREFIX and
- * the user named in the Job's annotation; NULL if the pool does not trust this
- * annotation. Strings are in the arena. Fails with EINVAL if the Job cannot
- * become a job; the error is meant for the Job's owner.
+ * Read what the Job requests into *ret. wanted: which GPUs the ResourceClaims
+ * of its pods ask for, as kube_wanted_read() found; NULL: the pool gives none
+ * by claims, so a Job with claims is refused. *ret_user becomes
+ * KUBE_USER_PREFIX and the user named in the Job's annotation; NULL if the pool
+ * does not trust this annotation. Strings are in the arena. Fails with EINVAL
+ * if the Job cannot become a job; the error is meant for the Job's owner.
  */
 int kube_foreign_read(json_t *obj, const struct conf_pool *pool,
-                      const struct conf_topology *topology, int64_t now,
+                      const struct conf_topology *topology,
+                      const struct kube_wanted *wanted, int64_t now,
                       struct arena *arena, struct spec *ret,
                       const char **ret_user, struct err *err);
 

@@ -71,14 +71,40 @@ static struct kube_part part_read(const char *text)
 	return part;
 }
 
-json_t *kube_grant_object(const struct kube_grant_of *of,
-                          const struct kube_given *given, json_t *amounts)
+static json_t *labels_of(const struct kube_grant_of *of)
 {
 	const struct run_job job = { .job = of->owner.job,
 		                     .attempt = of->owner.attempt,
 		                     .queue = "" };
-	json_t *notes = kube_object_notes(of->home, &job), *obj;
 	json_t *labels = kube_object_labels(of->home, &job);
+
+	json_object_del(labels, KUBE_LABEL_QUEUE);
+	return labels;
+}
+
+static json_t *notes_of(const struct kube_grant_of *of,
+                        const struct kube_given *given)
+{
+	const struct run_job job = { .job = of->owner.job,
+		                     .attempt = of->owner.attempt,
+		                     .queue = "" };
+	json_t *notes = kube_object_notes(of->home, &job);
+
+	kube_object_number(notes, KUBE_NOTE_INDEX, of->index);
+	json_object_set_new(notes, KUBE_NOTE_NODE, json_string(of->node));
+	json_object_set_new(notes, KUBE_NOTE_GPUS, gpus_text(given));
+	if (given->milli < 1000)
+		kube_object_number(notes, KUBE_NOTE_PART, given->milli);
+	if (given->part.units)
+		json_object_set_new(notes, KUBE_NOTE_PARTITION,
+		                    part_text(given->part));
+	return notes;
+}
+
+json_t *kube_grant_object(const struct kube_grant_of *of,
+                          const struct kube_given *given, json_t *amounts)
+{
+	json_t *obj;
 	json_t *exactly = json_pack(
 	    "{s:s, s:s, s:I}", "deviceClassName",
 	    kube_grant_class(of->home->pool, given->part.profile),
@@ -89,35 +115,48 @@ json_t *kube_grant_object(const struct kube_grant_of *of,
 	if (amounts)
 		json_object_set_new(exactly, "capacity",
 		                    json_pack("{s:O}", "requests", amounts));
-	json_object_del(labels, KUBE_LABEL_QUEUE);
-	kube_object_number(notes, KUBE_NOTE_INDEX, of->index);
-	json_object_set_new(notes, KUBE_NOTE_NODE, json_string(of->node));
-	json_object_set_new(notes, KUBE_NOTE_GPUS, gpus_text(given));
-	if (given->milli < 1000)
-		kube_object_number(notes, KUBE_NOTE_PART, given->milli);
-	if (given->part.units)
-		json_object_set_new(notes, KUBE_NOTE_PARTITION,
-		                    part_text(given->part));
 	obj = json_pack("{s:s, s:s, s:{s:s, s:s, s:o, s:o, s:[s]},"
 	                " s:{s:{s:[{s:s, s:o}]}}}",
 	                "apiVersion", "resource.k8s.io/v1", "kind",
 	                "ResourceClaim", "metadata", "name", name, "namespace",
-	                of->home->namespace, "labels", labels, "annotations",
-	                notes, "finalizers", FINALIZER, "spec", "devices",
-	                "requests", "name", REQUEST, "exactly", exactly);
+	                of->home->namespace, "labels", labels_of(of),
+	                "annotations", notes_of(of, given), "finalizers",
+	                FINALIZER, "spec", "devices", "requests", "name",
+	                REQUEST, "exactly", exactly);
 	kube_object_own(obj, of->job, of->uid);
 	return obj;
+}
+
+json_t *kube_grant_take(const json_t *obj, const struct kube_grant_of *of,
+                        const struct kube_given *given)
+{
+	const json_t *meta = json_object_get(obj, "metadata");
+	const json_t *has = json_object_get(meta, "finalizers");
+	json_t *finalizers = has ? json_copy((json_t *)has) : json_array();
+	json_t *notes = notes_of(of, given);
+
+	if (!kube_list_has(finalizers, FINALIZER))
+		json_array_append_new(finalizers, json_string(FINALIZER));
+	if (given->milli == 1000)
+		json_object_set_new(notes, KUBE_NOTE_PART, json_null());
+	return json_pack("{s:{s:s, s:s, s:o, s:o, s:o}}", "metadata", "uid",
+	                 kube_word_at(meta, "uid"), "resourceVersion",
+	                 kube_word_at(meta, "resourceVersion"), "labels",
+	                 labels_of(of), "annotations", notes, "finalizers",
+	                 finalizers);
+}
+
+static const json_t *devices_of(const json_t *obj)
+{
+	return json_object_get(json_object_get(obj, "spec"), "devices");
 }
 
 json_t *kube_grant_amounts(const json_t *obj, const struct kube_given *given,
                            uint32_t i)
 {
 	const struct kube_capacity *lack;
-	const json_t *one = json_array_get(
-	    json_object_get(
-		json_object_get(json_object_get(obj, "spec"), "devices"),
-		"requests"),
-	    0);
+	const json_t *one =
+	    json_array_get(json_object_get(devices_of(obj), "requests"), 0);
 
 	if (!given->gpu[i].caps)
 		return NULL;
@@ -142,6 +181,26 @@ static void share_id(const json_t *obj, uint32_t i, char ret[37])
 	         b & 0xffffffffffff);
 }
 
+/* Returns the name of the request that gets device i of the claim, as the
+ * requests get theirs in turn. */
+static const char *request_of(const json_t *obj, uint32_t i)
+{
+	const json_t *requests = json_object_get(devices_of(obj), "requests");
+	const json_t *one = NULL;
+	json_int_t sum = 0;
+	size_t k;
+
+	json_array_foreach(requests, k, one) {
+		const json_t *count =
+		    json_object_get(json_object_get(one, "exactly"), "count");
+
+		sum += count ? json_integer_value(count) : 1;
+		if (sum > (json_int_t)i)
+			break;
+	}
+	return kube_word_at(one, "name");
+}
+
 static json_t *results_of(const json_t *obj, const char *driver,
                           const struct kube_given *given)
 {
@@ -151,9 +210,10 @@ static json_t *results_of(const json_t *obj, const char *driver,
 		json_t *amounts = kube_grant_amounts(obj, given, i), *result;
 		char id[37];
 
-		result = json_pack("{s:s, s:s, s:s, s:s}", "request", REQUEST,
-		                   "driver", driver, "pool", given->gpu[i].pool,
-		                   "device", given->gpu[i].name);
+		result =
+		    json_pack("{s:s, s:s, s:s, s:s}", "request",
+		              request_of(obj, i), "driver", driver, "pool",
+		              given->gpu[i].pool, "device", given->gpu[i].name);
 		if (amounts) {
 			share_id(obj, i, id);
 			json_object_set_new(result, "shareID", json_string(id));
@@ -165,22 +225,25 @@ static json_t *results_of(const json_t *obj, const char *driver,
 	return list;
 }
 
-/* Returns the configuration of the DeviceClass as drivers expect it in an
- * allocation: each entry has the field `source`, as kube-scheduler writes
- * it. */
-static json_t *config_of(const json_t *config)
+/* Append a configuration to the list, as drivers expect it in an allocation:
+ * each entry has the field `source`, as kube-scheduler writes it. */
+static void add_config(json_t *list, const json_t *config, const char *source)
 {
-	json_t *list = json_array();
 	const json_t *one;
 	size_t i;
 
 	json_array_foreach(config, i, one) {
 		json_t *copy = json_deep_copy(one);
 
-		json_object_set_new(copy, "source", json_string("FromClass"));
+		json_object_set_new(copy, "source", json_string(source));
 		json_array_append_new(list, copy);
 	}
-	return list;
+}
+
+static json_t *reservation(const char *pod, const char *uid)
+{
+	return json_pack("{s:s, s:s, s:s}", "resource", "pods", "name", pod,
+	                 "uid", uid);
 }
 
 json_t *kube_grant_allocated(const json_t *obj, const char *driver,
@@ -188,20 +251,43 @@ json_t *kube_grant_allocated(const json_t *obj, const char *driver,
                              const json_t *config, const char *pod,
                              const char *uid)
 {
-	json_t *copy = json_copy((json_t *)obj), *devices;
+	json_t *copy = json_copy((json_t *)obj), *devices, *list = json_array();
 
+	add_config(list, config, "FromClass");
+	add_config(list, json_object_get(devices_of(obj), "config"),
+	           "FromClaim");
 	devices = json_pack("{s:o}", "results", results_of(obj, driver, given));
-	if (json_array_size(config))
-		json_object_set_new(devices, "config", config_of(config));
+	if (json_array_size(list))
+		json_object_set(devices, "config", list);
+	json_decref(list);
 	json_object_set_new(
 	    copy, "status",
-	    json_pack("{s:{s:o, s:{s:[{s:[{s:s, s:s, s:[s]}]}]}},"
-	              " s:[{s:s, s:s, s:s}]}",
+	    json_pack("{s:{s:o, s:{s:[{s:[{s:s, s:s, s:[s]}]}]}}, s:[o]}",
 	              "allocation", "devices", devices, "nodeSelector",
 	              "nodeSelectorTerms", "matchFields", "key",
 	              "metadata.name", "operator", "In", "values", node,
-	              "reservedFor", "resource", "pods", "name", pod, "uid",
-	              uid));
+	              "reservedFor", reservation(pod, uid)));
+	return copy;
+}
+
+json_t *kube_grant_reserved(const json_t *obj, const char *pod, const char *uid)
+{
+	json_t *copy = json_copy((json_t *)obj);
+	json_t *status = json_copy(json_object_get(obj, "status"));
+	json_t *list = json_object_get(status, "reservedFor");
+
+	list = list ? json_copy(list) : json_array();
+	json_array_append_new(list, reservation(pod, uid));
+	json_object_set_new(status, "reservedFor", list);
+	json_object_set_new(copy, "status", status);
+	return copy;
+}
+
+json_t *kube_grant_freed(const json_t *obj)
+{
+	json_t *copy = json_copy((json_t *)obj);
+
+	json_object_set_new(copy, "status", json_object());
 	return copy;
 }
 

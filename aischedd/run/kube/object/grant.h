@@ -14,6 +14,7 @@
 
 #include "aischedd/run/kube/object/capacity.h"
 #include "aischedd/run/kube/object/object.h"
+#include "aischedd/run/kube/object/slice.h"
 
 /* Annotations of a claim: index, node and GPUs of its pod; the GPUs as
  * "0=POOL/NAME,3=POOL/NAME"; the thousandths of its GPU, if it gets a part
@@ -49,6 +50,7 @@ struct kube_given {
 		/* the name of its GPU: its own, unless it is a partition */
 		const char *of;
 		uint32_t number; /* number of the GPU on its node */
+		const struct kube_gpu *shown; /* as a slice lists it */
 		/* NULL: no other claim can have a part of the device */
 		const struct kube_capacities *caps;
 	} gpu[64];
@@ -58,7 +60,8 @@ struct kube_given {
 struct kube_grant_of {
 	const struct kube_home *home;
 	struct kube_owner owner;
-	const char *job, *uid; /* name and uid of the pod's Job */
+	const char *job, *uid; /* name and uid of the pod's Job; NULL: the claim
+	                          is one of others */
 	uint32_t index;        /* index of the pod */
 	const char *node;
 };
@@ -76,16 +79,29 @@ json_t *kube_grant_object(const struct kube_grant_of *of,
 json_t *kube_grant_amounts(const json_t *obj, const struct kube_given *given,
                            uint32_t i);
 
+/* PATCH: take a claim of others, as it was read, for these devices, which are
+ * allocated later: note in it for what they are, and add the finalizer. */
+json_t *kube_grant_take(const json_t *obj, const struct kube_grant_of *of,
+                        const struct kube_given *given);
+
 /*
- * Returns the claim with devices allocated, reserved for the pod of this name
- * and uid. obj: the claim as it was read. config: the configuration of its
- * DeviceClass, a list, or NULL. Each part of a device has a UUID, which is made
- * from the claim's uid: a call that is repeated allocates the same.
+ * Returns the claim with devices allocated, in the order of its requests, and
+ * reserved for the pod of this name and uid. obj: the claim as it was read.
+ * config: the configuration of its DeviceClass, a list, or NULL; that of the
+ * claim follows it. Each part of a device has a UUID, which is made from the
+ * claim's uid: a call that is repeated allocates the same.
  */
 json_t *kube_grant_allocated(const json_t *obj, const char *driver,
                              const char *node, const struct kube_given *given,
                              const json_t *config, const char *pod,
                              const char *uid);
+
+/* Returns the claim, as it was read, reserved for one more pod. */
+json_t *kube_grant_reserved(const json_t *obj, const char *pod,
+                            const char *uid);
+
+/* Returns the claim, as it was read, without devices, and for no pod. */
+json_t *kube_grant_freed(const json_t *obj);
 
 /* PATCH: add the finalizer that a claim has lost, as the cluster never frees
  * the devices of a claim without finalizer. When the cluster frees the devices,

@@ -9,6 +9,7 @@
 #include "aischedd/run/kube/object/init.h"
 #include "aischedd/run/kube/object/object.h"
 #include "aischedd/run/kube/object/partition.h"
+#include "aischedd/run/kube/object/wanted.h"
 #include "libcommon/mem.h"
 
 /* --- resources that a pod uses --- */
@@ -435,6 +436,7 @@ int kube_pod_read(json_t *obj, const struct conf_pool *pool,
 		.node = text(spec, "nodeName"),
 		.host = text(status, "hostIP"),
 		.claims = kube_pod_claims(spec),
+		.grants = kube_wanted_names(obj),
 		.to_files = has_note(meta, KUBE_NOTE_FILES),
 		.container = read_main(meta, spec),
 		.leave = read_note(meta, KUBE_NOTE_LEAVE),
@@ -471,6 +473,7 @@ void kube_pod_fini(struct kube_pod *pod)
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		free(texts[i]);
 	json_decref(pod->claims);
+	json_decref(pod->grants);
 	*pod = (struct kube_pod){ 0 };
 }
 

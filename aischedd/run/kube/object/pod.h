@@ -39,6 +39,7 @@ struct kube_pod {
 	char *node;      /* "": not bound */
 	char *host;      /* address of its node; "": not known */
 	json_t *claims;  /* names of volume claims; NULL: none */
+	json_t *grants;  /* its ResourceClaims, see kube_wanted_names() */
 	bool to_files;   /* it has KUBE_NOTE_FILES */
 	char *container; /* the container whose output counts */
 	char *leave;     /* KUBE_NOTE_LEAVE; "": not told to end */

@@ -32,9 +32,10 @@ enum {
 	SEE_CLAIMS, /* this and the next two: for jobs that mount volumes */
 	SEE_VOLUMES,
 	SEE_CLASSES,
-	SEE_SLICES, /* this and the next two: for GPUs given by claims */
+	SEE_SLICES, /* this and the next three: for GPUs given by claims */
 	SEE_GRANTS,
 	SEE_DEVICE_CLASSES,
+	SEE_GRANT_TEMPLATES, /* for Jobs made with kubectl */
 	SEE_TOPOLOGIES, /* NUMA nodes of nodes, where agents publish them */
 	SEE_N
 };

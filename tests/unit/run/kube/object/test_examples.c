@@ -281,8 +281,8 @@ START_TEST(is_placed_by_the_same_rule_or_refused)
 	const char *user;
 	struct spec spec;
 	struct err err = { 0 };
-	int rc = kube_foreign_read(obj, &pool, &topology, 1000, arena, &spec,
-	                           &user, &err);
+	int rc = kube_foreign_read(obj, &pool, &topology, NULL, 1000, arena,
+	                           &spec, &user, &err);
 
 	if (rc == 0)
 		rc = kube_peers_read(obj, &topology, NULL, 0, arena, &spec,

@@ -4,6 +4,7 @@
 
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/object/plain.h"
+#include "aischedd/run/kube/object/wanted.h"
 #include "libcommon/buf.h"
 #include "tests/unit/check.h"
 
@@ -70,8 +71,8 @@ static const struct conf_topology topology = { .levels = { 2, names },
 
 static int read_job(json_t *obj, struct err *err)
 {
-	int rc = kube_foreign_read(obj, &pool, &topology, 1000, arena, &spec,
-	                           &user, err);
+	int rc = kube_foreign_read(obj, &pool, &topology, NULL, 1000, arena,
+	                           &spec, &user, err);
 
 	json_decref(obj);
 	return rc;
@@ -165,8 +166,8 @@ START_TEST(its_cpus_are_more_where_cpus_are_overcommitted)
 	struct err err;
 
 	own.cpu_overcommit = 2500;
-	ck_assert_int_eq(kube_foreign_read(obj, &own, &topology, 1000, arena,
-	                                   &spec, &user, &err),
+	ck_assert_int_eq(kube_foreign_read(obj, &own, &topology, NULL, 1000,
+	                                   arena, &spec, &user, &err),
 	                 0);
 	ck_assert_int_eq(spec.cpus, 3750);
 	json_decref(obj);
@@ -580,6 +581,45 @@ START_TEST(a_pod_says_how_it_ended)
 }
 END_TEST
 
+/* Pods that share a claim are one task: they run on one node, and its GPUs
+ * count once. */
+START_TEST(pods_that_share_a_claim_are_a_task)
+{
+	const struct kube_wanted wanted = { .n = 2, .shared = 2, .own = 1 };
+	json_t *obj =
+	    job_with("{'spec': {'parallelism': 3, 'completions': 3}}");
+	struct err err;
+
+	ck_assert_int_eq(kube_foreign_read(obj, &pool, &topology, &wanted, 1000,
+	                                   arena, &spec, &user, &err),
+	                 0);
+	ck_assert_int_eq(spec.tasks, 1);
+	ck_assert_int_eq(spec.kube_pods, 3);
+	ck_assert_int_eq(spec.gpus, 5000);
+	ck_assert_int_eq(spec.cpus, 1500);
+	ck_assert_int_eq(spec.mem, 3072);
+	json_decref(obj);
+}
+END_TEST
+
+START_TEST(a_claim_is_for_each_pod)
+{
+	const struct kube_wanted wanted = { .n = 1, .own = 2, .numa = true };
+	json_t *obj =
+	    job_with("{'spec': {'parallelism': 3, 'completions': 3}}");
+	struct err err;
+
+	ck_assert_int_eq(kube_foreign_read(obj, &pool, &topology, &wanted, 1000,
+	                                   arena, &spec, &user, &err),
+	                 0);
+	ck_assert_int_eq(spec.tasks, 3);
+	ck_assert_int_eq(spec.kube_pods, SPEC_UNSET);
+	ck_assert_int_eq(spec.gpus, 2000);
+	ck_assert_str_eq(spec.numa, "strict");
+	json_decref(obj);
+}
+END_TEST
+
 SUITE(kube_foreign)
 {
 	tcase_add_checked_fixture(tc, setup, teardown);
@@ -589,6 +629,8 @@ SUITE(kube_foreign)
 	tcase_add_test(tc, a_partition_is_a_type_of_gpu);
 	tcase_add_test(tc, its_cpus_are_more_where_cpus_are_overcommitted);
 	tcase_add_test(tc, leaves_to_the_queue_what_is_not_said);
+	tcase_add_test(tc, pods_that_share_a_claim_are_a_task);
+	tcase_add_test(tc, a_claim_is_for_each_pod);
 	tcase_add_loop_test(tc, has_a_task_for_each_pod_at_a_time, 0,
 	                    ARRAY_SIZE(widths));
 	tcase_add_test(tc, says_more_in_labels_and_annotations);
