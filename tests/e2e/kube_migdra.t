@@ -38,21 +38,52 @@ part()
 		\"capacity\": {\"memory\": {\"value\": \"10Gi\"}$slices}${2:+, $2}}"
 }
 
-# NODE GENERATION DEVICE...: makes or replaces the slice of a node
-slice()
+# NODE GENERATION COUNT NAME FIELD: makes or replaces one of COUNT slices of a node
+slice_of()
 {
-	node=$1 gen=$2 list=$3
-	shift 3
+	kube apply -f - >/dev/null <<-END
+		{"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice",
+		"metadata": {"name": "$1-$4"},
+		"spec": {"driver": "gpu.test", "nodeName": "$1",
+		"pool": {"name": "$1", "generation": $2,
+			"resourceSliceCount": $3}, $5}}
+	END
+}
+
+# DEVICE...: prints the field of a slice with these devices
+devices_field()
+{
+	list=$1
+	shift
 	for device; do
 		list="$list, $device"
 	done
-	kube apply -f - >/dev/null <<-END
-		{"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice",
-		"metadata": {"name": "$node-a"},
-		"spec": {"driver": "gpu.test", "nodeName": "$node",
-		"pool": {"name": "$node", "generation": $gen,
-			"resourceSliceCount": 1}, "devices": [$list]}}
-	END
+	echo "\"devices\": [$list]"
+}
+
+# NODE GENERATION DEVICE...: makes or replaces the only slice of a node
+slice()
+{
+	node=$1 gen=$2
+	shift 2
+	slice_of "$node" "$gen" 1 a "$(devices_field "$@")"
+}
+
+# MEMORY SLICE...: prints counters: that much memory, and these memory slices
+counters()
+{
+	text="\"memory\": {\"value\": \"$1\"}"
+	shift
+	for i; do
+		text="$text, \"memory-slice-$i\": {\"value\": \"1\"}"
+	done
+	echo "\"counters\": {$text}"
+}
+
+# SET COUNTERS: prints the field of a device that consumes these
+consumes()
+{
+	echo "\"consumesCounters\": [{\"counterSet\": \"$1\", $2}]"
 }
 
 # NODE TEXT: whether the snapshot has it in the line of the node
@@ -218,6 +249,82 @@ id=$(aisub --parsable --gpus-per-task 3g.40gb:1 --wrap true)
 ok "the other is given" wait_for is_state "$id" RUNNING
 aicancel --wait "$id"
 ok "nothing is left" wait_for nothing_is_left
+
+# --- counters -----------------------------------------------------------------
+
+# GENERATION SETS DEVICE...: makes or replaces the slices of mig-1
+counted()
+{
+	gen=$1 shared=$2
+	shift 2
+	slice_of mig-1 "$gen" 2 a "\"sharedCounters\": [$shared]"
+	slice_of mig-1 "$gen" 2 b "$(devices_field "$@")"
+}
+
+all=$(counters 80Gi 0 1 2 3 4 5 6 7)
+half=$(counters 40Gi 4 5 6 7)
+sets="{\"name\": \"s-8\", $all}, {\"name\": \"s-9\", $all}"
+eight=$(gpu gpu-8 "$(consumes s-8 "$all")")
+nine=$(gpu gpu-9 "$(consumes s-9 "$all")")
+part=$(part 8:3g.40gb:4:4 "$(consumes s-8 "$half")")
+counted 1 "$sets" "$eight" "$nine" "$part"
+gpus_of()
+{
+	aiq --nodes -h -o name,gpus,gpus_free | awk -v node="$1" \
+		'$1 == node { print $2, $3 }'
+}
+gpus_are()
+{
+	[ "$(gpus_of mig-1)" = "$1" ]
+}
+ok "GPUs that consume all of their counters are whole" wait_for gpus_are "2 2"
+other_claim part mig-1/gpu-8-mig-3g40gb-4
+ok "one of which others have a part is held" wait_for gpus_are "2 1"
+id=$(aisub --parsable --gpus-per-task 1 --nodelist mig-1 --wrap true)
+ok "a job gets the other one" wait_for is_state "$id" RUNNING
+is "as a whole" "$(devices "$id")" "gpu-9 "
+next=$(aisub --parsable --gpus-per-task 1 --nodelist mig-1 --wrap true)
+is "the next one waits" "$(state_of "$next")" PENDING
+kube -n default delete resourceclaim part >/dev/null
+ok "until the part is free" wait_for is_state "$next" RUNNING
+is "then it has the GPU" "$(devices "$next")" "gpu-8 "
+aicancel --wait "$id" "$next"
+ok "both are free" wait_for gpus_are "2 2"
+
+# Others claim a part while the job's Job is made.
+has_job()
+{
+	[ -n "$($k get jobs -o name)" ]
+}
+part_hang controllers
+id=$(aisub --parsable --gpus-per-task 2 --nodelist mig-1 --wrap true)
+ok "a job is to have both" wait_for has_job
+other_claim part mig-1/gpu-8-mig-3g40gb-4
+ok "others take a part of one" wait_for gpus_are "2 -1"
+part_wake controllers
+says_so()
+{
+	aiq "$id" | grep -qF "in namespace 'default' has a GPU of node 'mig-1'"
+}
+ok "so it does not start" wait_for says_so
+is "and has none" "$(devices "$id" | tr -d '\n')" ""
+aicancel --wait "$id"
+kube -n default delete resourceclaim part >/dev/null
+ok "both are free again" wait_for gpus_are "2 2"
+
+counted 2 "{\"name\": \"s-8\", $all}" "$eight" "$nine" "$part"
+ok "counters that no slice lists are told" wait_for status_has \
+	"lists device 'gpu-9' with counters of 's-9', which no slice lists"
+ok "and no GPU is given" wait_for gpus_are "2 0"
+counted 3 "$sets" "$eight" "$(gpu gpu-9 "$(consumes s-8 "$all")")"
+ok "so are two GPUs with the same ones" wait_for status_has \
+	"lists GPUs 'gpu-8' and 'gpu-9' with the same counters"
+counted 4 "$sets" "$eight" "$nine" \
+	"$(part 8:3g.40gb:4:4 "$(consumes s-9 "$half")")"
+ok "and a partition with those of another GPU" wait_for status_has \
+	"lists GPU 'gpu-8' and partition 'gpu-8-mig-3g40gb-4' of it, without counters that they share"
+counted 5 "$sets" "$eight" "$nine" "$part"
+ok "right ones are given again" wait_for gpus_are "2 2"
 
 # --- Jobs made with kubectl ---------------------------------------------------
 

@@ -9,6 +9,7 @@
 #include "aischedd/run/kube/adopt/give.h"
 #include "aischedd/run/kube/attempt.h"
 #include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/device/counters.h"
 #include "aischedd/run/kube/device/shown.h"
 #include "aischedd/run/kube/kube.h"
 #include "libcommon/clock.h"
@@ -199,31 +200,62 @@ static bool is_full(const struct holders *use, const struct kube_given *given,
 	return full;
 }
 
+/* A search for a claim that keeps `mine` from having a device. */
+struct search {
+	const struct kube *kube;
+	const struct kube_claimed *mine;
+	uint64_t before;
+	const char *pool, *name; /* of the device */
+	const struct kube_claimed *found;
+};
+
+/* Note a claim among these; prefer one of another attempt. */
+static void look_among(struct search *search, const struct holders *use)
+{
+	const struct kube_claimed *was = search->found;
+
+	for (size_t i = 0; use && i < use->n; i++) {
+		const struct kube_claimed *other = use->claim[i];
+
+		if (other != search->mine && counts(other, search->before) &&
+		    (!was ||
+		     (was->ours && was->owner.job == search->mine->owner.job)))
+			search->found = was = other;
+	}
+}
+
+/* Look at a device that consumes counters of the same set. */
+static void look_beside(const char *name, void *arg)
+{
+	struct search *search = arg;
+
+	if (strcmp(name, search->name) != 0)
+		look_among(search, map_find(&search->kube->devices.uses,
+		                            pair_key(search->pool, name)));
+}
+
 const struct kube_claimed *kube_devices_rival(const struct kube *kube,
                                               const struct kube_given *given,
                                               const struct kube_claimed *mine,
                                               uint64_t before)
 {
-	const struct kube_claimed *found = NULL;
+	struct search search = { kube, mine, before, NULL, NULL, NULL };
 
 	for (uint32_t i = 0; i < given->n; i++) {
 		const struct holders *use =
 		    map_find(&kube->devices.uses,
 		             pair_key(given->gpu[i].pool, given->gpu[i].name));
 
-		if (!use || !is_full(use, given, i, mine, before))
-			continue;
-		for (size_t k = 0; k < use->n; k++) {
-			const struct kube_claimed *other = use->claim[k];
-
-			if (other == mine || !counts(other, before))
-				continue;
-			found = other;
-			if (!other->ours || other->owner.job != mine->owner.job)
-				return other;
-		}
+		search.pool = given->gpu[i].pool;
+		search.name = given->gpu[i].name;
+		if (use && is_full(use, given, i, mine, before))
+			look_among(&search, use);
+		if (given->gpu[i].set)
+			kube_counters_each(kube, given->node, search.pool,
+			                   given->gpu[i].set, look_beside,
+			                   &search);
 	}
-	return found;
+	return search.found;
 }
 
 /* --- handle what the watches report --------------------------------------- */

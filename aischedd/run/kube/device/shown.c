@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/device/counters.h"
 #include "aischedd/run/kube/device/devices.h"
 #include "aischedd/run/kube/device/parts.h"
 #include "aischedd/run/kube/kube.h"
@@ -185,9 +186,10 @@ static int compare(const void *a, const void *b)
 
 /* Returns why the device is not given to jobs, or NULL. */
 static const char *why_left_out(const struct kube *kube,
+                                struct kube_shown *node, const char *pool,
                                 const struct kube_gpu *gpu)
 {
-	if (gpu->counted)
+	if (gpu->counted && !kube_counters_is_whole(node, pool, gpu))
 		return "shows parts of GPUs only, which are not given to jobs";
 	if (gpu->shared && kube->pool->gpu_sharing == SHARING_NONE)
 		return "shows only GPUs that pods may share, which are not "
@@ -217,7 +219,8 @@ static uint32_t collect(const struct kube *kube, struct kube_shown *node,
 			    " slices of generation %" PRId64 ")",
 			    have, slice->count, slice->generation);
 		for (uint32_t i = 0; i < slice->ngpus; i++) {
-			const char *why = why_left_out(kube, &slice->gpu[i]);
+			const char *why = why_left_out(kube, node, slice->pool,
+			                               &slice->gpu[i]);
 
 			left_out = why ? why : left_out;
 			if (why || slice->gpu[i].is_part)
@@ -231,6 +234,7 @@ static uint32_t collect(const struct kube *kube, struct kube_shown *node,
 		}
 	}
 	n = kube_parts_collect(node, ret, n);
+	kube_counters_check(node, ret, n < LIMIT_GPUS ? n : LIMIT_GPUS);
 	if (n > LIMIT_GPUS && !node->wrong)
 		node->wrong = xasprintf("shows more than %d GPUs", LIMIT_GPUS);
 	if (!n && left_out && !node->wrong)
@@ -504,9 +508,12 @@ bool kube_devices_show(struct kube *kube, const char *name,
 	}
 	if (is_old(said->runtime))
 		ret->n = 0; /* report a node without GPUs */
-	for (uint32_t i = 0; i < ret->n; i++)
+	for (uint32_t i = 0; i < ret->n; i++) {
 		ret->held[i] =
 		    held_of(kube, &node->gpu[i], node->closed != NULL);
+		if (kube_counters_are_used(kube, node, &node->gpu[i]))
+			ret->held[i] = held_of(kube, &node->gpu[i], true);
+	}
 	kube_parts_put(kube, node, ret);
 	return true;
 }
@@ -624,7 +631,8 @@ bool kube_devices_find(struct kube *kube, const char *name, uint64_t gpus,
 {
 	struct kube_shown *node = find(kube, name);
 
-	*ret = (struct kube_given){ .milli = milli, .part = part };
+	*ret =
+	    (struct kube_given){ .milli = milli, .part = part, .node = name };
 	if (!node)
 		return false;
 	if (node->stale)
@@ -642,6 +650,7 @@ bool kube_devices_find(struct kube *kube, const char *name, uint64_t gpus,
 		ret->gpu[ret->n].of = node->gpu[i].name;
 		ret->gpu[ret->n].shown = gpu;
 		ret->gpu[ret->n].caps = gpu->shared ? &gpu->caps : NULL;
+		ret->gpu[ret->n].set = gpu->set;
 		ret->gpu[ret->n++].number = i;
 	}
 	return true;

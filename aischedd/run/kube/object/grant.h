@@ -45,6 +45,7 @@ struct kube_given {
 	uint32_t n;
 	uint32_t milli; /* of each device: 1000, or a part of the only one */
 	struct kube_part part; /* the only device is this partition */
+	const char *node;
 	struct {
 		const char *pool, *name;
 		/* the name of its GPU: its own, unless it is a partition */
@@ -53,6 +54,9 @@ struct kube_given {
 		const struct kube_gpu *shown; /* as a slice lists it */
 		/* NULL: no other claim can have a part of the device */
 		const struct kube_capacities *caps;
+		/* the set of counters that it consumes, all of them; NULL:
+		 * none */
+		const char *set;
 	} gpu[64];
 };
 

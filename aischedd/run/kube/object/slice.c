@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube/client/json.h"
+#include "libcommon/map.h"
 #include "libcommon/mem.h"
 #include "libcommon/mig.h"
 
@@ -106,6 +107,54 @@ static void read_part(const json_t *device, const char *driver,
 	ret->units = read_units(device, driver);
 }
 
+/* Returns a sum of the counters and their amounts, which is equal for equal
+ * ones, in whatever order they are. */
+static uint64_t sum_of(const json_t *counters)
+{
+	const char *name;
+	json_t *one;
+	uint64_t sum = 0;
+
+	json_object_foreach((json_t *)counters, name, one) {
+		int64_t n = 0;
+
+		(void)kube_whole_of(json_object_get(one, "value"), &n, NULL);
+		if (n)
+			sum += hash_bytes((uint64_t)n, name, strlen(name));
+	}
+	return sum;
+}
+
+/* Read which counters a device consumes. */
+static void read_consumed(const json_t *device, struct kube_gpu *ret)
+{
+	const json_t *list = json_object_get(device, "consumesCounters");
+	const json_t *one = json_array_get(list, 0);
+	const char *set = kube_text_at(one, "counterSet");
+
+	ret->counted = list != NULL;
+	if (json_array_size(list) != 1 || !set)
+		return;
+	ret->set = xstrdup(set);
+	ret->consumes = sum_of(json_object_get(one, "counters"));
+}
+
+static void read_sets(const json_t *list, struct kube_slice *ret)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(list, i, one) {
+		const char *name = kube_text_at(one, "name");
+
+		if (name && ret->nsets < KUBE_SLICE_SETS)
+			ret->set[ret->nsets++] = (struct kube_slice_set){
+				xstrdup(name),
+				sum_of(json_object_get(one, "counters"))
+			};
+	}
+}
+
 static void read_gpu(const json_t *device, const char *name, const char *driver,
                      struct kube_gpu *ret)
 {
@@ -117,11 +166,11 @@ static void read_gpu(const json_t *device, const char *name, const char *driver,
 		.numa = number_of(
 		    json_object_get(attrs, "resource.kubernetes.io/numaNode")),
 		.tainted = is_tainted(device),
-		.counted = json_object_get(device, "consumesCounters") != NULL,
 		.shared = json_is_true(
 		    json_object_get(device, "allowMultipleAllocations")),
 	};
 	read_part(device, driver, ret);
+	read_consumed(device, ret);
 	kube_capacities_read(device, &ret->caps);
 	for (int i = 0; i < 3; i++) {
 		char part[16];
@@ -169,6 +218,7 @@ bool kube_slice_read(const json_t *obj, const char *driver,
 		    json_object_get(pool, "resourceSliceCount")),
 	};
 	read_gpus(json_object_get(spec, "devices"), driver, ret);
+	read_sets(json_object_get(spec, "sharedCounters"), ret);
 	return true;
 }
 
@@ -178,8 +228,11 @@ void kube_slice_fini(struct kube_slice *slice)
 		free(slice->gpu[i].name);
 		free(slice->gpu[i].type);
 		free(slice->gpu[i].uuid);
+		free(slice->gpu[i].set);
 		kube_capacities_fini(&slice->gpu[i].caps);
 	}
+	for (uint32_t i = 0; i < slice->nsets; i++)
+		free(slice->set[i].name);
 	free(slice->gpu);
 	free(slice->name);
 	free(slice->node);

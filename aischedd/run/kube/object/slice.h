@@ -14,8 +14,8 @@
 
 #include "aischedd/run/kube/object/capacity.h"
 
-/* The most devices that the API allows in a slice. */
-enum { KUBE_SLICE_DEVICES = 128 };
+/* The most devices, and sets of counters, that the API allows in a slice. */
+enum { KUBE_SLICE_DEVICES = 128, KUBE_SLICE_SETS = 8 };
 
 /* A device: a GPU, or a partition of one (MIG). */
 struct kube_gpu {
@@ -25,7 +25,12 @@ struct kube_gpu {
 	int numa;     /* its NUMA node; -1: not known */
 	int part[3];  /* its partitions of 2, 4 and 8 GPUs; -1: not known */
 	bool tainted; /* it has a taint that claims like ours do not tolerate */
-	bool counted; /* it consumes counters that devices share */
+	/* It consumes counters that devices share. set: the name of their set;
+	 * NULL: none, or of several sets. consumes: a sum of all counters and
+	 * how much of each it consumes, as struct kube_slice has it. */
+	bool counted;
+	char *set;
+	uint64_t consumes;
 	bool is_part; /* it is a partition */
 	/* of a partition: its profile, 0 if that is not known
 	 * (libcommon/mig.h); the memory slices that it has, one bit each, 0 if
@@ -42,6 +47,13 @@ struct kube_slice {
 	int64_t count; /* number of slices of the pool */
 	uint32_t ngpus;
 	struct kube_gpu *gpu;
+	/* Sets of counters. sum: equal to that of a device that consumes all of
+	 * the set. */
+	uint32_t nsets;
+	struct kube_slice_set {
+		char *name;
+		uint64_t sum;
+	} set[KUBE_SLICE_SETS];
 };
 
 /* Read a slice. Returns false, and does not set *ret, if it is not of this

@@ -45,7 +45,7 @@ START_TEST(a_slice_of_a_node)
 	ck_assert_int_eq(s.gpu[0].part[2], 3);
 	ck_assert_int_eq(s.gpu[0].part[1], -1);
 	ck_assert(!s.gpu[0].shared && s.gpu[1].shared && !s.gpu[1].counted);
-	ck_assert(s.gpu[2].counted);
+	ck_assert(s.gpu[2].counted && !s.gpu[2].set);
 	ck_assert_ptr_null(s.gpu[1].type);
 	ck_assert_int_eq(s.gpu[2].numa, -1);
 	ck_assert_int_eq(s.gpu[2].part[2], -1);
@@ -82,6 +82,32 @@ START_TEST(partitions)
 	ck_assert_uint_eq(s.gpu[1].units, 0);
 	ck_assert_str_eq(s.gpu[2].uuid, "GPU-2");
 	ck_assert_uint_eq(s.gpu[2].profile, 0);
+	kube_slice_fini(&s);
+}
+END_TEST
+
+START_TEST(counters)
+{
+	struct kube_slice s;
+
+	ck_assert(read(
+	    "{" POOL ", \"sharedCounters\": [{\"name\": \"s\", \"counters\": "
+	    "{\"memory\": {\"value\": \"1Gi\"}, \"a\": {\"value\": \"0\"}, "
+	    "\"slice\": {\"value\": \"1\"}}}], \"devices\": ["
+	    "{\"name\": \"a\", \"consumesCounters\": [{\"counterSet\": \"s\", "
+	    "\"counters\": {\"slice\": {\"value\": \"1\"}, \"memory\": "
+	    "{\"value\": \"1024Mi\"}}}]},"
+	    "{\"name\": \"b\", \"consumesCounters\": [{\"counterSet\": \"s\", "
+	    "\"counters\": {\"slice\": {\"value\": \"1\"}}}]},"
+	    "{\"name\": \"c\", \"consumesCounters\": [{\"counterSet\": \"s\"}, "
+	    "{\"counterSet\": \"t\"}]}]}",
+	    &s));
+	ck_assert_uint_eq(s.nsets, 1);
+	ck_assert_str_eq(s.set[0].name, "s");
+	ck_assert_str_eq(s.gpu[0].set, "s");
+	ck_assert(s.gpu[0].consumes == s.set[0].sum && s.set[0].sum);
+	ck_assert(s.gpu[1].consumes != s.set[0].sum);
+	ck_assert(s.gpu[2].counted && !s.gpu[2].set);
 	kube_slice_fini(&s);
 }
 END_TEST
@@ -124,6 +150,7 @@ SUITE(kube_slice)
 {
 	tcase_add_test(tc, a_slice_of_a_node);
 	tcase_add_test(tc, partitions);
+	tcase_add_test(tc, counters);
 	tcase_add_loop_test(tc, what_is_none, 0, 5);
 	tcase_add_test(tc, fields_of_other_types);
 }
