@@ -73,6 +73,30 @@ parts()
 	ok "no part is left" wait_for no_claim_is_left
 }
 
+# UNIT...: prints partitions of one unit of a GPU as devices
+partitions_of()
+{
+	between_them=
+	for unit; do
+		echo "$between_them{\"name\": \"mig-$unit\", \"attributes\": {
+			\"type\": {\"string\": \"mig\"},
+			\"parentUUID\": {\"string\": \"GPU-0\"},
+			\"profile\": {\"string\": \"1g.10gb\"}},
+			\"capacity\": {\"memorySlice$unit\": {\"value\": \"1\"}}}"
+		between_them=", "
+	done
+}
+
+partitions()
+{
+	submit_armed -n 2 --gpus-per-task 1g.10gb:1 --nodelist mig-0 --wrap true
+	id=$new
+	reaches "a gang with partitions" runs "$id" 2
+	is "each is given once" "$(devices "$id")" "mig-0 mig-1 "
+	aicancel "$id"
+	ok "no partition is left" wait_for no_claim_is_left
+}
+
 # JOB INDEX: evicts the pod of the task, as a kubelet would
 evict()
 {
@@ -122,6 +146,19 @@ losses()
 }
 each_call claims
 each_call parts
+kube_nodes 1 mig 0
+kube create -f - >/dev/null <<-END
+	{"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice",
+	"metadata": {"name": "mig-0"}, "spec": {"driver": "gpu.test",
+	"nodeName": "mig-0", "pool": {"name": "mig-0", "generation": 1,
+		"resourceSliceCount": 1}, "devices": [$(partitions_of 0 1)]}}
+END
+has_partitions()
+{
+	aictl dump | grep '^node mig-0 ' | grep -q 1g.10gb@1
+}
+ok "a node with partitions is seen" wait_for has_partitions
+each_call partitions
 kube_nodes 3 more 0
 for node in more-0 more-1 more-2; do
 	kube_slice $node 1 1 a "gpu-0:$share" "gpu-1:$share"
