@@ -85,6 +85,9 @@ struct node_info {
 	const uint16_t *gpu_held; /* [ngpus] */
 	/* unless gpus_named: how the node's kubelet chooses GPUs and CPUs */
 	enum node_policy policy;
+	/* [LIMIT_SOCKETS] how many of them are free in each NUMA node, as far
+	 * as the kubelet knows; NULL: not known */
+	const int64_t *zone_gpus, *zone_cpus;
 	bool down;
 	bool gone;          /* the node no longer exists */
 	bool cordoned;      /* no new tasks may start there */

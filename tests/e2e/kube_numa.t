@@ -9,19 +9,19 @@
 ns="jobs"
 k="kube --namespace $ns"
 
-# NAME AMOUNT: prints a resource of a zone
+# NAME AMOUNT FREE: prints a resource of a zone
 resource()
 {
 	echo "{\"name\": \"$1\", \"capacity\": \"$2\", \"allocatable\": \"$2\",
-		\"available\": \"$2\"}"
+		\"available\": \"$3\"}"
 }
 
-# NUMBER CPUS MEMORY GPUS: prints a zone
+# NUMBER CPUS MEMORY GPUS [FREE_CPUS FREE_GPUS]: prints a zone
 zone()
 {
 	echo "{\"name\": \"node-$1\", \"type\": \"Node\", \"resources\": [
-		$(resource cpu "$2"), $(resource memory "$3"),
-		$(resource nvidia.com/gpu "$4")]}"
+		$(resource cpu "$2" "${5-$2}"), $(resource memory "$3" "$3"),
+		$(resource nvidia.com/gpu "$4" "${6-$4}")]}"
 }
 
 # NODE POLICY ZONES: says what the agent of a node publishes
@@ -160,7 +160,31 @@ aicancel "$one"
 ok "until a job ends" wait_for is_state "$three" RUNNING
 aicancel "$two"
 ok "and another one" wait_for is_state "$any" RUNNING
-aicancel "$three" "$any"
+aicancel --wait "$three" "$any"
+
+# --- a kubelet that chooses otherwise ------------------------------------------------
+
+# LIST: whether the snapshot has the GPUs in these NUMA nodes
+gpus_are_in()
+{
+	aictl dump | grep '^node n-0 ' | grep -qF " gpu_numa=$1 "
+}
+publish n-0 single-numa-node "$(zone 0 32 250Gi 3), $(zone 1 32 250Gi 1)"
+ok "a NUMA node has three GPUs" wait_for gpus_are_in "0*3,1"
+one=$(strict 1 20)
+ok "a job is planned for the other one" wait_for is_state "$one" RUNNING
+publish n-0 single-numa-node \
+	"$(zone 0 32 250Gi 3 12 2), $(zone 1 32 250Gi 1 32 1)"
+ok "but its kubelet took one of the three" wait_for gpus_are_in "0*2,1,0"
+three=$(strict 3 1)
+ok "so a job of three GPUs waits" wait_for waits
+publish n-0 single-numa-node \
+	"$(zone 0 32 250Gi 3 32 3), $(zone 1 32 250Gi 1 32 1)"
+publish n-0 single-numa-node \
+	"$(zone 0 32 250Gi 3 32 3), $(zone 1 32 250Gi 1 12 0)"
+ok "until its kubelet shows that they are free" \
+	wait_for is_state "$three" RUNNING
+aicancel --wait "$one" "$three"
 
 # --- kubelets without static managers -------------------------------------------------
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aischedd/state/cluster/scale.h"
+#include "aischedd/state/pass/kubelet.h"
 #include "aischedd/state/pass/snap_node.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/limits.h"
@@ -506,6 +507,30 @@ void node_apply_conf(struct state *state, struct node *node)
 	deal_memory(state, node);
 }
 
+/* Set the NUMA nodes of CPUs and GPUs. Those that a kubelet chose stay, unless
+ * other numbers of devices are in the NUMA nodes. */
+static void see_zones(struct node *node, const struct node_info *info)
+{
+	uint8_t *cpus = copy(info->cpu_numa, info->ncpus, 1);
+	uint8_t *gpus = copy(info->gpu_numa, info->ngpus, 1);
+
+	if (node->zone_gpus && info->zone_gpus &&
+	    node->ncpus_found == info->ncpus && node->ngpus == info->ngpus) {
+		kubelet_keep(cpus, node->cpu_numa, info->ncpus);
+		kubelet_keep(gpus, node->gpu_numa, info->ngpus);
+	}
+	free(node->cpu_numa);
+	free(node->gpu_numa);
+	free(node->zone_gpus);
+	free(node->zone_cpus);
+	node->cpu_numa = cpus;
+	node->gpu_numa = gpus;
+	node->zone_gpus =
+	    info->zone_gpus ? copy(info->zone_gpus, LIMIT_SOCKETS, 8) : NULL;
+	node->zone_cpus =
+	    info->zone_cpus ? copy(info->zone_cpus, LIMIT_SOCKETS, 8) : NULL;
+}
+
 void state_node_seen(struct state *state, uint32_t pool,
                      const struct node_info *info)
 {
@@ -514,10 +539,9 @@ void state_node_seen(struct state *state, uint32_t pool,
 	struct node_info other;
 
 	info = scale_see(state, n, info, &other);
-	free(node->cpu_numa);
+	see_zones(node, info);
 	free(node->cpu_core);
 	free(node->cpu_reserved);
-	free(node->gpu_numa);
 	free(node->gpu_link);
 	free(node->gpu_parts);
 	free(node->parts_others);
@@ -536,10 +560,8 @@ void state_node_seen(struct state *state, uint32_t pool,
 	node->cpu_found = info->cpu_milli;
 	node->mem_found = info->mem_mib;
 	node->tmp_found = info->tmp_mib;
-	node->cpu_numa = copy(info->cpu_numa, info->ncpus, 1);
 	node->cpu_core = copy(info->cpu_core, info->ncpus, 2);
 	node->cpu_reserved = xcalloc(info->ncpus + 1, sizeof(bool));
-	node->gpu_numa = copy(info->gpu_numa, info->ngpus, 1);
 	node->gpu_link = copy(info->gpu_link, info->ngpus, 1);
 	node->gpu_parts =
 	    info->gpu_parts ? copy(info->gpu_parts, info->ngpus, 8) : NULL;
@@ -620,6 +642,8 @@ void node_clear(struct node *node)
 	free(node->gpu_parts);
 	free(node->parts_others);
 	free(node->gpu_held);
+	free(node->zone_gpus);
+	free(node->zone_cpus);
 	free(node->numa_found);
 	free(node->numa_mem);
 	free(node->cpu_core);

@@ -91,6 +91,8 @@ struct node {
 	bool gpus_named, gpu_numas_known;
 	/* unless gpus_named: how the node's kubelet chooses GPUs and CPUs */
 	enum node_policy policy;
+	/* [LIMIT_SOCKETS] as in struct node_info (pass/kubelet.h), or NULL */
+	int64_t *zone_gpus, *zone_cpus;
 	/* how its GPUs are chosen; pool_table.gives counts the nodes of each
 	 * kind */
 	enum node_gives gives;

@@ -7,6 +7,7 @@
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/reserve.h"
 #include "aischedd/state/cluster/scale.h"
+#include "aischedd/state/pass/kubelet.h"
 #include "aischedd/state/pass/placed.h"
 #include "aischedd/state/pass/places.h"
 #include "aischedd/state/pass/row.h"
@@ -480,6 +481,21 @@ static struct left left_copy(struct arena *arena, const struct snap *s,
 	};
 }
 
+/* Give the GPUs and CPUs of a node the NUMA nodes that its kubelet shows. */
+static void place_zones(struct node *node, size_t i,
+                        const struct node_frame *frame, const struct columns *c)
+{
+	if (node->conf &&
+	    (node->conf->sockets != CONF_NONE || node->conf->gpu_numa.n))
+		return;
+	kubelet_place(node, frame->left.gpu + c->gpu_first[i],
+	              frame->left.thread + c->cpu_first[i]);
+	for (uint32_t g = 0; g < node->ngpus; g++)
+		c->gpu_numa[c->gpu_first[i] + g] = node_gpu_numa(node, g);
+	for (uint32_t t = 0; t < node->ncpus; t++)
+		c->cpu_numa[c->cpu_first[i] + t] = node->cpu_numa[t];
+}
+
 static struct node_frame *frame_new(const struct state *state)
 {
 	struct arena *arena = arena_new();
@@ -515,6 +531,9 @@ static struct node_frame *frame_new(const struct state *state)
 	for (size_t i = 0; i < state->placed.n; i++)
 		if (state->placed.run[i].hold)
 			take_off(frame, state->placed.run[i].hold, 1);
+	for (size_t i = 0; i < n; i++)
+		if (state->nodes.node[i].zone_gpus)
+			place_zones(&state->nodes.node[i], i, frame, &c);
 	return frame;
 }
 

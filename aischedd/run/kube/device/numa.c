@@ -17,6 +17,7 @@ struct kube_numa_node {
 	uint8_t *cpu_numa, gpu_numa[LIMIT_GPUS];
 	uint16_t *cpu_core;
 	int64_t mem_mib[LIMIT_SOCKETS];
+	int64_t free_gpus[LIMIT_SOCKETS], free_cpus[LIMIT_SOCKETS];
 };
 
 /* --- handle what the watch reports ---------------------------------------- */
@@ -150,6 +151,16 @@ void kube_numa_show(struct kube *kube, struct node_info *info)
 		return;
 	deal_gpus(node, info->ngpus);
 	info->gpu_numa = node->gpu_numa;
+	for (uint32_t z = 0; z < zones->n; z++) {
+		node->free_gpus[z] = zones->zone[z].free_gpus;
+		node->free_cpus[z] = zones->zone[z].free_cpus;
+	}
+	memset(node->free_gpus + zones->n, 0,
+	       (LIMIT_SOCKETS - zones->n) * sizeof(int64_t));
+	memset(node->free_cpus + zones->n, 0,
+	       (LIMIT_SOCKETS - zones->n) * sizeof(int64_t));
+	info->zone_gpus = node->free_gpus;
+	info->zone_cpus = node->free_cpus;
 	/* The kubelet chooses CPUs only for pods whose limit is their
 	 * request. */
 	if (pool->cpus_unlimited || pool->cpu_overcommit > 1000)

@@ -83,9 +83,10 @@ static const json_t *resource_of(const json_t *zone, const char *name)
 	return NULL;
 }
 
-/* Read how much of a resource the zone has for pods, by kube_whole_of() or
- * kube_milli_of(). Returns 0, or -1 if that is no number from 0 to `most`. */
-static int read_amount(const json_t *zone, const char *name,
+/* Read how much of a resource the zone has (key: "allocatable", "available"),
+ * by kube_whole_of() or kube_milli_of(). Returns 0, or -1 if that is no number
+ * from 0 to `most`. */
+static int read_amount(const json_t *zone, const char *name, const char *key,
                        int (*of)(const json_t *, int64_t *, struct err *),
                        int64_t most, int64_t *ret)
 {
@@ -93,30 +94,36 @@ static int read_amount(const json_t *zone, const char *name,
 	struct err err;
 
 	*ret = 0;
-	if (!r)
+	if (!json_object_get(r, key))
 		return 0;
-	if (of(json_object_get(r, "allocatable"), ret, &err) < 0)
+	if (of(json_object_get(r, key), ret, &err) < 0)
 		return -1;
 	return *ret < 0 || *ret > most ? -1 : 0;
 }
 
-/* Read what a zone has. Returns the name of the resource of which it has no
- * possible amount, or NULL. */
+/* Read the amounts of a zone. Returns the name of the resource of which it has
+ * no possible amount, or NULL. */
 static const char *read_all(const json_t *zone, const struct conf_pool *pool,
-                            struct kube_zone_amount *ret)
+                            struct kube_zone *ret)
 {
-	int64_t milli, bytes;
+	const char *all = "allocatable", *avail = "available";
+	int64_t milli, nfree, bytes;
 
-	if (read_amount(zone, "cpu", kube_milli_of, LIMIT_CPUS * 1000, &milli) <
-	    0)
+	if (read_amount(zone, "cpu", all, kube_milli_of, LIMIT_CPUS * 1000,
+	                &milli) < 0 ||
+	    read_amount(zone, "cpu", avail, kube_milli_of, milli, &nfree) < 0)
 		return "cpu";
-	if (read_amount(zone, "memory", kube_whole_of, BYTES_MOST, &bytes) < 0)
+	if (read_amount(zone, "memory", all, kube_whole_of, BYTES_MOST,
+	                &bytes) < 0)
 		return "memory";
-	if (read_amount(zone, pool->gpu_resource, kube_whole_of, LIMIT_GPUS,
-	                &ret->gpus) < 0)
+	if (read_amount(zone, pool->gpu_resource, all, kube_whole_of,
+	                LIMIT_GPUS, &ret->all.gpus) < 0 ||
+	    read_amount(zone, pool->gpu_resource, avail, kube_whole_of,
+	                ret->all.gpus, &ret->free_gpus) < 0)
 		return pool->gpu_resource;
-	ret->cpus = milli / 1000;
-	ret->mem_mib = kube_mib_down(bytes);
+	ret->all.cpus = milli / 1000;
+	ret->free_cpus = nfree / 1000;
+	ret->all.mem_mib = kube_mib_down(bytes);
 	return NULL;
 }
 
@@ -150,7 +157,7 @@ static char *read_zone(const json_t *obj, const struct conf_pool *pool,
 	if (zone.number < 0)
 		return xasprintf("zone '%.40s' has no number of a NUMA node",
 		                 name ? name : "");
-	bad = read_all(obj, pool, &zone.all);
+	bad = read_all(obj, pool, &zone);
 	if (bad)
 		return xasprintf("zone '%.40s' has no possible amount of "
 		                 "'%.100s'",

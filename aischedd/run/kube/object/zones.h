@@ -23,6 +23,7 @@ struct kube_zone_amount {
 struct kube_zone {
 	int64_t number; /* of the NUMA node, as the kernel counts */
 	struct kube_zone_amount all;
+	int64_t free_cpus, free_gpus; /* as far as the kubelet knows */
 };
 
 struct kube_zones {

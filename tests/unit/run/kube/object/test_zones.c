@@ -64,8 +64,9 @@ START_TEST(two_numa_nodes)
 	         "{'name': 'memory', 'allocatable': '2Gi'}]},"
 	         "{'name': 'core-0', 'type': 'Core'},"
 	         "{'name': 'node-0', 'type': 'Node', 'resources': ["
-	         "{'name': 'cpu', 'allocatable': 4},"
-	         "{'name': 'example.com/gpu', 'allocatable': '2'},"
+	         "{'name': 'cpu', 'allocatable': 4, 'available': '2500m'},"
+	         "{'name': 'example.com/gpu', 'allocatable': '2', "
+	         "'available': '1'},"
 	         "{'name': 'other', 'allocatable': '-2'}]}]}");
 
 	ck_assert_ptr_null(z.wrong);
@@ -74,6 +75,8 @@ START_TEST(two_numa_nodes)
 	ck_assert_int_eq(z.zone[0].number, 0);
 	ck_assert_int_eq(z.zone[0].all.cpus, 4);
 	ck_assert_int_eq(z.zone[0].all.gpus, 2);
+	ck_assert_int_eq(z.zone[0].free_cpus, 2);
+	ck_assert_int_eq(z.zone[0].free_gpus, 1);
 	ck_assert_int_eq(z.zone[1].number, 8);
 	ck_assert_int_eq(z.zone[1].all.cpus, 3);
 	ck_assert_int_eq(z.zone[1].all.mem_mib, 2048);
@@ -203,23 +206,35 @@ START_TEST(a_long_name_is_cut)
 }
 END_TEST
 
+START_TEST(more_is_available_than_there_is)
+{
+	struct kube_zones z =
+	    read("{'zones': [{'name': 'node-0', 'type': 'Node', 'resources': "
+	         "[{'name': 'cpu', 'allocatable': '4', 'available': '5'}]}]}");
+
+	ck_assert_str_eq(z.wrong,
+	                 "zone 'node-0' has no possible amount of 'cpu'");
+	kube_zones_fini(&z);
+}
+END_TEST
+
 START_TEST(only_changes_count)
 {
 	static const char text[] =
 	    "{'zones': [{'name': 'node-0', 'type': 'Node', 'resources': "
 	    "[{'name': 'cpu', 'allocatable': '4', 'available': '%d'}]}]}";
 	char a[256], b[256];
-	struct kube_zones x, y, none;
+	struct kube_zones x, y, other;
 
 	snprintf(a, sizeof(a), text, 1);
 	snprintf(b, sizeof(b), text, 2);
 	x = read(a);
-	y = read(b);
-	none = read("{}");
-	ck_assert(kube_zones_same(&x, &y) && !kube_zones_same(&x, &none));
+	y = read(a);
+	other = read(b);
+	ck_assert(kube_zones_same(&x, &y) && !kube_zones_same(&x, &other));
 	kube_zones_fini(&x);
 	kube_zones_fini(&y);
-	kube_zones_fini(&none);
+	kube_zones_fini(&other);
 }
 END_TEST
 
@@ -230,5 +245,6 @@ SUITE(kube_zones)
 	tcase_add_loop_test(tc, lie_case, 0, ARRAY_SIZE(lie_cases));
 	tcase_add_test(tc, too_many_zones_are_refused);
 	tcase_add_test(tc, a_long_name_is_cut);
+	tcase_add_test(tc, more_is_available_than_there_is);
 	tcase_add_test(tc, only_changes_count);
 }
