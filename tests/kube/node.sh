@@ -14,6 +14,10 @@
 # node_drive() before node_start() gives the first node example devices, the
 # driver of which is dra-example-driver, and containerd 2.
 #
+# node_plug() before node_start() gives the nodes two NUMA nodes and a device
+# plugin with example GPUs (plugin/main.go), and has kubelets choose CPUs and
+# GPUs by a policy.
+#
 # The node runs in namespaces of its own (node_main), so that its processes,
 # mounts, containers and network end with this shell, however it ends. Its
 # cgroups are removed by node_stop(), or else by the next node that starts. Pods
@@ -70,6 +74,23 @@ node_start()
 node_drive()
 {
 	mkdir -p "$node_dir" && echo "$*" >"$node_dir/driver.options"
+}
+
+# NUMBER POLICY: writes what the plugin and the kubelet read; the first half of
+# the GPUs and of the CPUs is NUMA node 0. CPU 0 is for the system. Fails if the
+# plugin cannot be built.
+node_plug()
+{
+	mkdir -p "$node_dir" && node_go=$("$top_srcdir/tests/kube/tools" --go) &&
+		(cd "$top_srcdir/tests/kube" && CGO_ENABLED=0 GOPROXY=off \
+			"$node_go" build -mod=readonly -trimpath \
+			-o "$node_dir/plugin" ./plugin) &&
+		echo "nvidia.com/gpu $1 2" >"$node_dir/plugin.options" &&
+		cat >"$node_dir/policy.yaml" <<-END
+			cpuManagerPolicy: static
+			reservedSystemCPUs: "0"
+			topologyManagerPolicy: $2
+		END
 }
 
 # SIGNAL: sends a signal to the driver; if it ends it is started again
@@ -196,6 +217,8 @@ node_configure()
 		volumePluginDir: $node_dir/plugins$2
 		nodeStatusUpdateFrequency: 2s
 	END
+	[ ! -f "$node_dir/policy.yaml" ] ||
+		cat "$node_dir/policy.yaml" >>"$node_dir/kubelet$2.yaml"
 }
 
 # --- images ----------------------------------------------------------------
