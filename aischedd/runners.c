@@ -14,6 +14,7 @@
 #include "aischedd/state/cluster/ledger.h"
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/pool.h"
+#include "aischedd/state/cluster/scale.h"
 #include "aischedd/state/cluster/volume.h"
 #include "aischedd/state/life/evict.h"
 #include "aischedd/state/life/lifecycle.h"
@@ -309,6 +310,12 @@ static void run_event(const struct run_event *ev, void *arg)
 			log_notice("pool %s: recovered",
 			           d->conf->pools[p->pool].name);
 		break;
+	case RUN_SCALE_REFUSED:
+		state_scale_refused(d->state, ev->scale, ev->text,
+		                    clock_wall_s());
+		log_warning("pool %s: scale %s: %s",
+		            d->conf->pools[p->pool].name, ev->scale, ev->text);
+		break;
 	case RUN_LACKS:
 		if (ev->text)
 			log_warning("pool %s: %s", d->conf->pools[p->pool].name,
@@ -316,6 +323,7 @@ static void run_event(const struct run_event *ev, void *arg)
 		break;
 	case RUN_SYNCED:
 		state_pool_ready(d->state, p->pool, true);
+		scaler_reconf(d->scaler); /* it tells the runner again */
 		state_lose_orphans(d->state, p->pool, clock_wall_s());
 		warn_of_gone(p);
 		break;

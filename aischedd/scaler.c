@@ -195,7 +195,7 @@ static void tell_pool(struct scaler *s, uint32_t pool)
 
 	for (size_t i = 0; i < conf->nscales; i++)
 		if ((uint32_t)conf->scales[i].pool == pool &&
-		    conf->scales[i].by == SCALE_STANDIN)
+		    conf->scales[i].by != SCALE_PROGRAM)
 			list[n++] = s->told[i];
 	r->ops->stand_in(r, n, list);
 	free(list);
@@ -203,8 +203,9 @@ static void tell_pool(struct scaler *s, uint32_t pool)
 
 static bool is_same(const struct run_standin *a, const struct run_standin *b)
 {
-	return a->n == b->n && a->cpu_milli == b->cpu_milli &&
-	       a->mem_mib == b->mem_mib && a->tmp_mib == b->tmp_mib;
+	return a->n == b->n && a->there == b->there &&
+	       a->cpu_milli == b->cpu_milli && a->mem_mib == b->mem_mib &&
+	       a->tmp_mib == b->tmp_mib;
 }
 
 /* Tell each runner about the stand-ins of its pool, if they have changed. */

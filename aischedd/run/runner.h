@@ -194,6 +194,9 @@ enum run_event_kind {
 	RUN_TROUBLE,
 	/* text: topology labels or GPUs that nodes lack; NULL: none now */
 	RUN_LACKS,
+	/* the autoscaler adds none of the nodes of the template `scale`; text:
+	 * why */
+	RUN_SCALE_REFUSED,
 	/* a Job that somebody made with kubectl should run, or was changed
 	 * while waiting */
 	RUN_ADOPT,
@@ -269,6 +272,7 @@ struct run_event {
 	/* RUN_LOST: the attempt was lost because the machine restarted */
 	bool rebooted;
 	const char *text;   /* a sentence, or NULL */
+	const char *scale;  /* name of a template of nodes */
 	struct gpu_use gpu; /* RUN_USED */
 	/* RUN_USED: for how long no GPU of the attempt was busy, up to now */
 	int64_t idle_ms;
@@ -332,7 +336,8 @@ struct run_standin {
 	const struct conf_scale *conf;
 	/* what each of them requests, besides conf->gpus */
 	int64_t cpu_milli, mem_mib, tmp_mib;
-	uint32_t n; /* how many nodes are to be added */
+	uint32_t n;     /* how many nodes are to be added */
+	uint32_t there; /* how many nodes of the template there are */
 };
 
 /* A signal for a job that runs. */

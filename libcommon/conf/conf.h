@@ -218,7 +218,9 @@ struct conf_queue {
 /* How the nodes of a template are added and given back. */
 enum scale_by {
 	SCALE_PROGRAM, /* by programs; the nodes are named NAME-1 and so on */
-	SCALE_STANDIN  /* by an autoscaler, which names them itself */
+	/* by an autoscaler, which names them itself: */
+	SCALE_STANDIN,     /* asked by pods */
+	SCALE_PROVISIONING /* asked by ProvisioningRequests */
 };
 
 /* A template of nodes that can be added to a pool. */
@@ -236,8 +238,9 @@ struct conf_scale {
 	int64_t idle_for;     /* s: a node idle for longer is given back */
 	int64_t price;        /* of a node for an hour, in millionths */
 	enum scale_by by;
-	const char *resume, *suspend; /* programs; NULL: not given */
-	const char *priority_class;   /* of stand-ins; NULL: not given */
+	const char *resume, *suspend;   /* programs; NULL: not given */
+	const char *priority_class;     /* of stand-ins; NULL: not given */
+	const char *provisioning_class; /* of ProvisioningRequests */
 };
 
 struct conf_license {

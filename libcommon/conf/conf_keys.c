@@ -247,7 +247,8 @@ static const char *const metrics_accesses[] = { "none", "loopback", "open",
 static const char *const devices[] = { "auto", "dra", "plugin", NULL };
 static const char *const sharings[] = { "none", "capacity", NULL };
 static const char *const cpu_limits[] = { "asked", "none", NULL };
-static const char *const scale_bys[] = { "program", "standin", NULL };
+static const char *const scale_bys[] = { "program", "standin", "provisioning",
+	                                 NULL };
 static const char *const preempts[] = { "suspend", "requeue", "cancel", NULL };
 static const char *const idle_actions[] = { "notify", "cancel", NULL };
 
@@ -385,6 +386,9 @@ static const struct conf_key scale_keys[] = {
 	KEY("labels", LIST, labels, .check = check_label),
 	KEY("taints", LIST, taints, .check = check_taint),
 	KEY("priority_class", TEXT, priority_class, .check = conf_check_name),
+	KEY("provisioning_class", TEXT, provisioning_class,
+	    .initial = "best-effort-atomic-scale-up.autoscaling.x-k8s.io",
+	    .check = conf_check_name),
 };
 #undef AT
 

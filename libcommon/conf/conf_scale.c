@@ -43,6 +43,8 @@ static int check_by(struct conf_build *b, cfg_t *section,
 	const char *program = scale->resume    ? "resume"
 	                      : scale->suspend ? "suspend"
 	                                       : NULL;
+	const char *by =
+	    scale->by == SCALE_STANDIN ? "standin" : "provisioning";
 	size_t len = strlen(scale->name);
 
 	if (scale->by == SCALE_PROGRAM && (!scale->resume || !scale->suspend))
@@ -53,24 +55,24 @@ static int check_by(struct conf_build *b, cfg_t *section,
 		return 0;
 	if (program)
 		return build_fail(b, build_place(section, program),
-		                  "scale '%s': %s is given, but by = standin "
+		                  "scale '%s': %s is given, but by = %s "
 		                  "runs no program",
-		                  scale->name, program);
+		                  scale->name, program, by);
 	if (!scale->labels.n)
 		return build_fail(b, conf_place(section),
-		                  "scale '%s': labels is not given; by = "
-		                  "standin knows its nodes by them",
-		                  scale->name);
+		                  "scale '%s': labels is not given; by = %s "
+		                  "knows its nodes by them",
+		                  scale->name, by);
 	if (scale->gpus && pool->devices == DEVICES_DRA)
 		return build_fail(b, at,
-		                  "scale '%s': by = standin cannot request "
-		                  "GPUs in pool '%s', which has devices = dra",
-		                  scale->name, pool->name);
+		                  "scale '%s': by = %s cannot request GPUs in "
+		                  "pool '%s', which has devices = dra",
+		                  scale->name, by, pool->name);
 	if (len > STANDIN_NAME || scale->name[len - 1] == '-')
 		return build_fail(b, conf_place(section),
-		                  "scale '%s': with by = standin the name may "
-		                  "have %d characters, and not end with '-'",
-		                  scale->name, STANDIN_NAME);
+		                  "scale '%s': with by = %s the name may have "
+		                  "%d characters, and not end with '-'",
+		                  scale->name, by, STANDIN_NAME);
 	return 0;
 }
 

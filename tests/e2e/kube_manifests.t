@@ -570,6 +570,10 @@ may "but not elsewhere" no create resourceclaims.resource.k8s.io \
 	--namespace default
 may "and deletes them" yes delete resourceclaims.resource.k8s.io \
 	--namespace "$ns"
+may "it asks an autoscaler" yes create \
+	provisioningrequests.autoscaling.x-k8s.io --namespace "$ns"
+may "with a template of pods" yes create podtemplates --namespace "$ns"
+may "but not elsewhere" no create podtemplates --namespace default
 may "it cordons nodes" yes patch nodes
 may "but leaves them be" no delete nodes
 may "it writes Events" yes create events.events.k8s.io --namespace "$ns"

@@ -28,6 +28,8 @@ static const char *refusal(const struct kube *kube)
 		return kube->drain.trouble.text;
 	if (kube->standins.trouble.code)
 		return kube->standins.trouble.text;
+	if (kube->standins.refused.code)
+		return kube->standins.refused.text;
 	return kube->notes.mute.code ? kube->notes.mute.text : NULL;
 }
 

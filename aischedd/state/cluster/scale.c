@@ -50,7 +50,7 @@ static int64_t patience(const struct state *state, const struct node *node)
 static bool is_autoscaled(const struct state *state,
                           const struct conf_scale *conf)
 {
-	return conf->by == SCALE_STANDIN && !state->scales.simulated &&
+	return conf->by != SCALE_PROGRAM && !state->scales.simulated &&
 	       runner_traits(state->conf->pools[conf->pool].runner)->runs;
 }
 
@@ -463,7 +463,8 @@ bool state_scale_standins(const struct state *state, size_t number,
 		                     .cpu_milli = scale->cpu_milli,
 		                     .mem_mib = scale->mem_mib,
 		                     .tmp_mib = scale->tmp_mib,
-		                     .n = scale->asked };
+		                     .n = scale->asked,
+		                     .there = scale->members };
 	return is_autoscaled(state, conf);
 }
 
@@ -515,6 +516,23 @@ static void fail(struct state *state, struct node *node, const char *why,
 	     is_autoscaled(state, conf_of(state, node)) ? WANT_NOTHING
 	                                                : WANT_REMOVED,
 	     now);
+}
+
+void state_scale_refused(struct state *state, const char *name, const char *why,
+                         int64_t now)
+{
+	size_t i = 0;
+
+	while (i < state->scales.n && strcmp(state->conf->scales[i].name, name))
+		i++;
+	for (uint32_t k = 0;
+	     i < state->scales.n && k < state->scales.scale[i].places; k++) {
+		struct node *node =
+		    &state->nodes.node[state->scales.scale[i].place[k]];
+
+		if (node->want == WANT_ADDED)
+			fail(state, node, why, now);
+	}
 }
 
 void state_scale_started(struct state *state, uint32_t n, int64_t now)

@@ -12,11 +12,11 @@
  * If a node is not ready in time, it is given back. Then no node of its
  * template is added during a wait, which doubles with each failure.
  *
- * An autoscaler that is asked by stand-ins chooses the names of nodes itself.
- * So nodes are known by the labels of the template: each that appears becomes a
- * member, and takes the place of one of NAME-1, NAME-2 and so on, until it is
- * gone. Members are given back by the autoscaler. A stand-in is no longer
- * wanted once no promise needs its node.
+ * An autoscaler that is asked by stand-ins or ProvisioningRequests chooses the
+ * names of nodes itself. So nodes are known by the labels of the template: each
+ * that appears becomes a member, and takes the place of one of NAME-1, NAME-2
+ * and so on, until it is gone. Members are given back by the autoscaler. A
+ * stand-in is no longer wanted once no promise needs its node.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_SCALE_H
 #define AISCHEDD_STATE_CLUSTER_SCALE_H
@@ -69,6 +69,11 @@ void state_scale_started(struct state *state, uint32_t node, int64_t now);
  * error; NULL: it succeeded. */
 void state_scale_done(struct state *state, uint32_t node, bool add,
                       const char *why, int64_t now);
+
+/* Note that the autoscaler will not add the nodes of the template that it is
+ * asked for. */
+void state_scale_refused(struct state *state, const char *name, const char *why,
+                         int64_t now);
 
 /* Whether an autoscaler adds and removes the nodes of the template with this
  * number. If so, sets *ret to the stand-ins that it needs. */

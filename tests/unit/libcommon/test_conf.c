@@ -214,6 +214,11 @@ static const struct {
 	  "scale s { max = 1  cpus = 1  memory = 1G  by = standin }",
 	  "t:2: scale 's': labels is not given; by = standin knows its nodes by "
 	  "them" },
+	{ "a template of ProvisioningRequests without a label",
+	  "pool p { runner = kubernetes  namespace = n  image = i }\n"
+	  "scale s { max = 1  cpus = 1  memory = 1G  by = provisioning }",
+	  "t:2: scale 's': labels is not given; by = provisioning knows its "
+	  "nodes by them" },
 	{ "a template of stand-ins with a program",
 	  "pool p { runner = kubernetes  namespace = n  image = i }\n"
 	  "scale s { max = 1  cpus = 1  memory = 1G  by = standin\n"

@@ -28,6 +28,9 @@
 #define KUBE_LABEL_STANDIN "aisched.io/standin"
 /* of such a Job: a hash of what a change needs a new Job for */
 #define KUBE_NOTE_SHAPE "aisched.io/shape"
+/* of such a Job that has ProvisioningRequests in place of pods: how many nodes
+ * there are to be in all */
+#define KUBE_NOTE_TARGET "aisched.io/target"
 /* prefix of the labels of --label */
 #define KUBE_LABEL_USER   "label.aisched.io/"
 #define KUBE_NOTE_ATTEMPT "aisched.io/attempt"

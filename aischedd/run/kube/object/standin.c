@@ -167,6 +167,13 @@ json_t *kube_standin_job(const struct kube_home *home,
 	    "ttlSecondsAfterFinished", 0, "template", "metadata", "labels",
 	    KUBE_LABEL_CLUSTER, home->cluster, KUBE_LABEL_STANDIN, scale,
 	    "annotations", notes_of(home), "spec", pod_spec(home->pool, what));
+	/* A request cannot be changed: another number of nodes needs another
+	 * one. A node that comes changes nothing. */
+	if (what->conf->by == SCALE_PROVISIONING)
+		kube_object_number(
+		    json_object_get(json_object_get(obj, "metadata"),
+		                    "annotations"),
+		    KUBE_NOTE_TARGET, (uint64_t)what->n + what->there);
 	add_shape(obj);
 	return obj;
 }

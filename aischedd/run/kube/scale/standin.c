@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/run/kube/answer.h"
 #include "aischedd/run/kube/ask.h"
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/client/path.h"
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/object/object.h"
+#include "aischedd/run/kube/object/provision.h"
 #include "aischedd/run/kube/object/standin.h"
 #include "aischedd/run/kube/scale/room.h"
 #include "libcommon/buf.h"
@@ -30,6 +32,11 @@ struct standin_job {
 	bool existed; /* the last call to make it found its name taken */
 	bool asking;
 	int64_t rest_ms; /* no other call before this time */
+	/* if a ProvisioningRequest asks, in place of pods; else NULL */
+	const struct conf_scale *provides;
+	bool templated, requested; /* its objects are there */
+	bool refused;              /* the daemon was told that it failed */
+	int64_t look_ms;           /* when to look at the request again */
 };
 
 struct standin_pod {
@@ -38,7 +45,19 @@ struct standin_pod {
 	int64_t rest_ms;
 };
 
-enum standin_kind { MAKE, COUNT, DELETE, TELL, UNBIND };
+enum standin_kind {
+	MAKE,
+	COUNT,
+	DELETE,
+	TEMPLATE,
+	REQUEST,
+	LOOK,
+	TELL, /* from here on: about pods */
+	UNBIND
+};
+
+/* How often a ProvisioningRequest is looked at. */
+enum { LOOK_MS = 3000 };
 
 struct standin_call {
 	TAILQ_ENTRY(standin_call) of_list;
@@ -80,6 +99,7 @@ static void is_gone(struct standin_job *j)
 	text_set(&j->uid, NULL);
 	text_set(&j->shape, NULL);
 	j->deleting = false;
+	j->templated = j->requested = j->refused = false;
 }
 
 static void pod_free(struct standin_pod *p)
@@ -140,26 +160,37 @@ static void ask(struct kube *kube, enum standin_kind kind, uint64_t key,
 	static const struct {
 		enum kube_method method;
 		enum kube_rank rank;
+		const char *group, *list, *end;
 	} how[] = {
-		[MAKE] = { KUBE_POST, KUBE_START },
-		[COUNT] = { KUBE_MERGE, KUBE_START },
-		[DELETE] = { KUBE_DELETE, KUBE_CLEAN },
-		[TELL] = { KUBE_STRATEGIC, KUBE_START },
-		[UNBIND] = { KUBE_DELETE, KUBE_STOP },
+		[MAKE] = { KUBE_POST, KUBE_START, "/apis/batch/v1", "/jobs",
+		           "" },
+		[COUNT] = { KUBE_MERGE, KUBE_START, "/apis/batch/v1", "/jobs",
+		            "" },
+		[DELETE] = { KUBE_DELETE, KUBE_CLEAN, "/apis/batch/v1", "/jobs",
+		             "" },
+		[TEMPLATE] = { KUBE_POST, KUBE_START, "/api/v1",
+		               "/podtemplates", "" },
+		[REQUEST] = { KUBE_POST, KUBE_START,
+		              "/apis/autoscaling.x-k8s.io/v1",
+		              "/provisioningrequests", "" },
+		[LOOK] = { KUBE_GET, KUBE_START,
+		           "/apis/autoscaling.x-k8s.io/v1",
+		           "/provisioningrequests", "" },
+		[TELL] = { KUBE_STRATEGIC, KUBE_START, "/api/v1", "/pods",
+		           "/status" },
+		[UNBIND] = { KUBE_DELETE, KUBE_STOP, "/api/v1", "/pods", "" },
 	};
 	struct standin_call *call = xcalloc(1, sizeof(*call));
 	struct buf path = { 0 };
 
 	*call = (struct standin_call){ .kube = kube, .kind = kind, .key = key };
 	TAILQ_INSERT_TAIL(&kube->standins.calls, call, of_list);
-	buf_puts(&path, kind < TELL ? "/apis/batch/v1/namespaces"
-	                            : "/api/v1/namespaces");
+	buf_printf(&path, "%s/namespaces", how[kind].group);
 	kube_path_name(&path, namespace_of(kube));
-	buf_puts(&path, kind < TELL ? "/jobs" : "/pods");
+	buf_puts(&path, how[kind].list);
 	if (name)
 		kube_path_name(&path, name);
-	if (kind == TELL)
-		buf_puts(&path, "/status");
+	buf_puts(&path, how[kind].end);
 	kube_lease_send(kube->lease, &path, body,
 	                &(struct kube_request){ .method = how[kind].method,
 	                                        .rank = how[kind].rank,
@@ -201,7 +232,7 @@ static void make(struct kube *kube, struct standin_job *j, uint32_t n)
 	json_t *obj = json_deep_copy(j->want);
 
 	json_object_set_new(json_object_get(obj, "spec"), "parallelism",
-	                    json_integer(n));
+	                    json_integer(j->provides ? 0 : n));
 	ask_job(kube, j, MAKE, obj);
 }
 
@@ -222,6 +253,26 @@ static bool may_act(const struct kube *kube)
 	       kube_space_is_known(kube->spaces.s[0]);
 }
 
+/* Make the next call about the ProvisioningRequest of the Job, for n pods. */
+static void request_step(struct kube *kube, struct standin_job *j, uint32_t n)
+{
+	uint64_t key = kube_text_key(j->scale);
+	char name[KUBE_PROVISION_SIZE];
+
+	if (j->refused || (j->requested && clock_boot_ms() < j->look_ms))
+		return;
+	j->asking = true;
+	kube_provision_name(name, j->want, j->uid);
+	if (!j->templated)
+		ask(kube, TEMPLATE, key, NULL,
+		    kube_provision_template(j->want, j->uid));
+	else if (!j->requested)
+		ask(kube, REQUEST, key, NULL,
+		    kube_provision_request(j->want, j->uid, j->provides, n));
+	else
+		ask(kube, LOOK, key, name, NULL);
+}
+
 static void job_step(struct kube *kube, struct standin_job *j)
 {
 	uint32_t n;
@@ -233,6 +284,8 @@ static void job_step(struct kube *kube, struct standin_job *j)
 		make(kube, j, n);
 	else if (j->uid && (!n || !has_shape(j)))
 		ask_job(kube, j, DELETE, kube_object_deletion(j->uid, -1));
+	else if (j->uid && j->provides)
+		request_step(kube, j, n);
 	else if (j->uid && n != j->count)
 		ask_job(kube, j, COUNT, kube_standin_count(j->uid, n));
 }
@@ -287,6 +340,15 @@ void kube_standin_step(struct kube *kube)
 	sweep(kube);
 }
 
+/* Whether a template of the list is added by ProvisioningRequests. */
+static bool provide(const struct run_standin *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i].conf->by == SCALE_PROVISIONING)
+			return true;
+	return false;
+}
+
 void kube_standin_want(struct runner *r, size_t n,
                        const struct run_standin *list)
 {
@@ -297,16 +359,22 @@ void kube_standin_want(struct runner *r, size_t n,
 	while ((j = map_each(&kube->standins.jobs, &at))) {
 		json_decref(j->want);
 		j->want = NULL;
+		j->provides = NULL;
 		j->nodes = 0;
 	}
 	for (size_t i = 0; i < n; i++) {
 		j = intern(kube, list[i].conf->name);
 		j->want = kube_standin_job(&kube->home, &list[i]);
 		j->nodes = list[i].n;
+		if (list[i].conf->by == SCALE_PROVISIONING)
+			j->provides = list[i].conf;
 		j->size = kube_standin_size(j->want, kube->pool);
 	}
-	kube->standins.told = true;
+	/* Before, nodes that are there may not have been seen. */
+	kube->standins.told = kube->recovery.done;
 	kube->standins.trouble.code = 0; /* calls that fail say so again */
+	if (!provide(list, n))
+		kube->standins.refused.code = 0;
 	kube_standin_step(kube);
 }
 
@@ -355,6 +423,67 @@ static void job_answered(struct kube *kube, struct standin_job *j,
 		kube->standins.trouble = *err;
 }
 
+/* Tell the daemon that no nodes come. The daemon then no longer wants them, and
+ * waits before it wants some again. */
+static void refuse(struct kube *kube, struct standin_job *j, const char *why)
+{
+	j->refused = true;
+	kube->fn(&(struct run_event){ .kind = RUN_SCALE_REFUSED,
+	                              .scale = j->scale,
+	                              .text = why },
+	         kube->arg);
+}
+
+/* The call that makes a PodTemplate or a ProvisioningRequest has failed. */
+static void not_made(struct kube *kube, struct standin_job *j,
+                     enum standin_kind kind, const struct err *err)
+{
+	struct err *why = &kube->standins.refused;
+
+	j->rest_ms = clock_boot_ms() + KUBE_REST_MS;
+	if (is_stale(err) && kind == TEMPLATE)
+		return; /* its Job or namespace is gone */
+	*why = *err;
+	if (kind == REQUEST && err->code == ENOENT)
+		err_set(why, ENOENT,
+		        "scale '%s': the cluster has no ProvisioningRequests: "
+		        "install their CRD, and run cluster-autoscaler with "
+		        "--enable-provisioning-requests",
+		        j->scale);
+	if (!kube_answer_is_passing(err))
+		refuse(kube, j, why->text);
+}
+
+static void request_answered(struct kube *kube, struct standin_job *j,
+                             enum standin_kind kind,
+                             const struct kube_answer *answer)
+{
+	const struct err *err = answer->err;
+	char *why =
+	    err || kind != LOOK ? NULL : kube_provision_failure(answer->body);
+
+	j->asking = false;
+	if (!j->uid || !j->provides)
+		return;
+	j->look_ms = clock_boot_ms() + LOOK_MS;
+	if (kind == LOOK && err && err->code == ENOENT)
+		j->requested = false; /* somebody deleted it */
+	if (why)
+		refuse(kube, j, why);
+	free(why);
+	if (kind == LOOK)
+		return;
+	if (err && err->code != EEXIST) {
+		not_made(kube, j, kind, err);
+		return;
+	}
+	j->templated = true;
+	if (kind == REQUEST) {
+		j->requested = true;
+		kube->standins.refused.code = 0;
+	}
+}
+
 static void pod_answered(struct kube *kube, struct standin_pod *p,
                          enum standin_kind kind,
                          const struct kube_answer *answer)
@@ -382,12 +511,16 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 	call_free(call);
 	if (!answer->err)
 		kube->standins.trouble.code = 0;
+	else if (kind == LOOK && answer->err->code != ENOENT)
+		kube->standins.trouble = *answer->err;
 	p = kind < TELL ? NULL : map_find(&kube->standins.pods, key);
 	j = kind < TELL ? map_find(&kube->standins.jobs, key) : NULL;
 	if (p)
 		pod_answered(kube, p, kind, answer);
-	if (j)
+	if (j && kind < TEMPLATE)
 		job_answered(kube, j, kind, answer);
+	else if (j)
+		request_answered(kube, j, kind, answer);
 	/* A Job that was changed meanwhile needs another call; a failed one
 	 * waits for the tick. */
 	if (j && !answer->err && may_act(kube))

@@ -6,6 +6,10 @@
  * added, and one more for each that would fit on the nodes that are there: an
  * autoscaler takes these for enough, although jobs are promised them.
  *
+ * If the template says by = provisioning, the Job has no pods, but a
+ * ProvisioningRequest for that many (object/provision.h). If that fails, or
+ * cannot be made, RUN_SCALE_REFUSED is sent.
+ *
  * kube-scheduler does not look at these pods, so the daemon says that they are
  * unschedulable. If somebody else binds one, it is deleted at once; what it
  * requests never counts as used.
@@ -34,6 +38,9 @@ struct kube_standins {
 	bool told; /* the daemon has said what it wants */
 	/* why a call failed; code 0: the last one succeeded */
 	struct err trouble;
+	/* why the last ProvisioningRequest could not be made; code 0: it could
+	 */
+	struct err refused;
 };
 
 void kube_standin_init(struct kube *kube);
