@@ -257,7 +257,7 @@ static const struct opt opts[] = {
 	{ 'G', "gpus", "[TYPE:]N", "GPUs of all tasks together", spec_set_gpus, SPEC(gpus_job) },
 	{ 0, "gpus-per-node", "[TYPE:]N", "GPUs on each node", spec_set_gpus, SPEC(gpus_node) },
 	{ 0, "gpus-per-task", "[TYPE:]N", "GPUs of each task", spec_set_gpus_per_task, SPEC(gpus) },
-	{ 0, "gres", "gpu[:TYPE][:N]", "the same as --gpus-per-node", spec_set_gres, SPEC(gpus_node) },
+	{ 0, "gres", "gpu[:TYPE][:N],...", "GPUs and other devices of each node", spec_set_gres, SPEC(gpus_node) },
 	{ 'H', "hold", NULL, "hold it until it is released", spec_set_flag, SPEC(hold) },
 	{ 'i', "input", "FILE", "standard input", spec_set_text, SPEC(input) },
 	{ 'J', "job-name", "NAME", "name of the job", spec_set_text, SPEC(name) },

@@ -101,3 +101,27 @@ void devices_put(const char *const *name, size_t n,
 		before = ",";
 	}
 }
+
+int devices_divide(const char *text, int64_t tasks, struct buf *out,
+                   struct err *err)
+{
+	const char *s = text;
+
+	do {
+		const char *item = s;
+		int64_t count;
+		size_t len;
+
+		if (next_item(text, &s, &len, &count, err) < 0)
+			return -1;
+		if (count % tasks)
+			return err_set(err, EINVAL,
+			               "%lld %.*s on each node cannot be "
+			               "divided evenly among its %lld tasks",
+			               (long long)count, (int)len, item,
+			               (long long)tasks);
+		buf_printf(out, "%s%.*s:%lld", out->len ? "," : "", (int)len,
+		           item, (long long)(count / tasks));
+	} while (*s);
+	return 0;
+}

@@ -34,6 +34,11 @@ int devices_check(const char *text, struct err *err);
 int devices_parse(const char *const *name, size_t n, const char *text,
                   struct device_counts *ret, struct err *err);
 
+/* Append a text to a list of devices, each number divided among these tasks.
+ * Fails like devices_check(), and with EINVAL if a number does not divide. */
+int devices_divide(const char *text, int64_t tasks, struct buf *out,
+                   struct err *err);
+
 /* Append the text of numbers of n kinds, "rdma:2,fpga:1", with
  * `before` in front unless all are 0. */
 void devices_put(const char *const *name, size_t n,

@@ -229,6 +229,9 @@ struct request {
 int spec_resolve(const struct spec *spec, int64_t default_mem_per_cpu_mib,
                  struct request *ret, struct err *err);
 
+/* Returns the number of tasks among which a request per node is divided. */
+int64_t request_tasks_on_node(const struct request *req);
+
 /* Resolve a spec that spec_resolve() has accepted before. This skips most
  * checks, so it takes a tenth of the time and cannot fail. */
 void spec_request(const struct spec *spec, int64_t default_mem_per_cpu_mib,

@@ -5,6 +5,7 @@
 #include "libcommon/directive.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
+#include "libcommon/spec/devices.h"
 #include "libcommon/spec/spec_opt.h"
 #include "libcommon/spec/spec_set.h"
 
@@ -148,6 +149,8 @@ void submit_merge(struct submit *to, struct submit *from)
 	              from->per_gpu.cpus);
 	if (to->per_gpu.tasks == SPEC_UNSET)
 		to->per_gpu.tasks = from->per_gpu.tasks;
+	if (!to->node_devices)
+		to->node_devices = from->node_devices;
 	if (to->spec.nodes == SPEC_UNSET)
 		to->max_nodes = from->max_nodes;
 	spec_merge(&to->spec, &from->spec);
@@ -234,6 +237,28 @@ static int take_per_gpu(struct submit *submit, const struct request *req,
 	return 0;
 }
 
+/* Add the devices that each task has of those of its node. */
+static int take_node_devices(struct submit *submit, const struct request *req,
+                             struct err *err)
+{
+	const char *own = submit->spec.device;
+	struct buf all = { 0 };
+	int rc;
+
+	if (!submit->node_devices)
+		return 0;
+	if (own)
+		buf_puts(&all, own);
+	rc = devices_divide(submit->node_devices, request_tasks_on_node(req),
+	                    &all, err);
+	if (rc == 0) {
+		submit->spec.device = arena_strdup(submit->arena, all.data);
+		submit->node_devices = NULL;
+	}
+	buf_free(&all);
+	return rc;
+}
+
 int submit_resolve(struct submit *submit, struct request *ret, struct err *err)
 {
 	struct submit_gpu *each = &submit->per_gpu;
@@ -242,7 +267,8 @@ int submit_resolve(struct submit *submit, struct request *ret, struct err *err)
 	    divide_gpus(&submit->spec, each->tasks, err) < 0)
 		return -1;
 	each->tasks = SPEC_UNSET;
-	if (spec_resolve(&submit->spec, 0, ret, err) < 0)
+	if (spec_resolve(&submit->spec, 0, ret, err) < 0 ||
+	    take_node_devices(submit, ret, err) < 0)
 		return -1;
 	if (!spec_is_set(each->cpus) && !spec_is_set(each->mem))
 		return 0;

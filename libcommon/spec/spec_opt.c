@@ -64,7 +64,7 @@ const struct opt spec_opts[] = {
 	  spec_set_gpus, AT(spec.gpus_node), false },
 	{ 'G', "gpus", "[TYPE:]N", "GPUs of all tasks together",
 	  spec_set_gpus, AT(spec.gpus_job), false },
-	{ 0, "gres", "gpu[:TYPE][:N]", "the same as --gpus-per-node",
+	{ 0, "gres", "gpu[:TYPE][:N],...", "GPUs and other devices of each node",
 	  spec_set_gres, AT(spec.gpus_node), false },
 	{ 0, "gpu-type", "TYPE", "type its GPUs must have",
 	  spec_set_text, AT(spec.gpu_type), false },

@@ -35,6 +35,9 @@ struct submit_gpu {
 struct submit {
 	struct spec spec;
 	struct submit_gpu per_gpu;
+	/* devices of each node, as --gres names them; submit_resolve() adds
+	 * those of each task to spec.device */
+	const char *node_devices;
 	int64_t max_nodes; /* -N MIN-MAX; spec.nodes is MIN */
 	const char *socket, *wrap;
 	const char *export_env; /* ALL, NONE or a list; NULL: ALL */

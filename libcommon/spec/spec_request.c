@@ -256,8 +256,7 @@ static int resolve_spread(const struct spec *spec, struct request *req,
 	return 0;
 }
 
-/* Returns the number of tasks among which a request per node is divided. */
-static int64_t tasks_on_node(const struct request *req)
+int64_t request_tasks_on_node(const struct request *req)
 {
 	int64_t nodes = req->nodes ? req->nodes : 1;
 
@@ -276,7 +275,7 @@ static int64_t mem_of_cpus(const struct request *req, int64_t per_cpu)
 static int resolve_memory(const struct spec *spec, int64_t default_per_cpu,
                           struct request *req, struct err *err)
 {
-	int64_t sharers = tasks_on_node(req);
+	int64_t sharers = request_tasks_on_node(req);
 
 	if (spec_is_set(spec->mem) + spec_is_set(spec->mem_node) +
 	        spec_is_set(spec->mem_cpu) >
@@ -300,7 +299,7 @@ static int resolve_memory(const struct spec *spec, int64_t default_per_cpu,
 
 static void resolve_tmp(const struct spec *spec, struct request *req)
 {
-	int64_t sharers = tasks_on_node(req);
+	int64_t sharers = request_tasks_on_node(req);
 
 	if (spec_is_set(spec->tmp))
 		req->tmp_mib = (spec->tmp + sharers - 1) / sharers;
@@ -315,7 +314,8 @@ int64_t spec_tmp_of_node(const struct spec *spec, int64_t task_mib)
 	    resolve_segment(spec, &req, NULL) < 0 ||
 	    resolve_spread(spec, &req, NULL) < 0)
 		return task_mib; /* spec_resolve() will report the error */
-	return __builtin_mul_overflow(task_mib, tasks_on_node(&req), &mib)
+	return __builtin_mul_overflow(task_mib, request_tasks_on_node(&req),
+	                              &mib)
 	           ? INT64_MAX
 	           : mib;
 }
@@ -381,7 +381,7 @@ static int resolve_gpus(const struct spec *spec, struct request *req,
 		return divide_gpus(spec->gpus_job, req->tasks, &req->gpus_milli,
 		                   err);
 	if (spec_is_set(spec->gpus_node))
-		return divide_gpus(spec->gpus_node, tasks_on_node(req),
+		return divide_gpus(spec->gpus_node, request_tasks_on_node(req),
 		                   &req->gpus_milli, err);
 	req->gpus_milli = spec_is_set(spec->gpus) ? spec->gpus : 0;
 	if (req->gpus_milli > 1000 && req->gpus_milli % 1000)

@@ -246,29 +246,64 @@ int spec_set_gpus_per_task(void *ctx, const struct opt *opt, const char *value,
 	              : -1;
 }
 
-/* Parse gpu[:TYPE][:NUMBER]. */
-int spec_set_gres(void *ctx, const struct opt *opt, const char *value,
-                  struct err *err)
+/* Set the GPUs of each node from gpu[:TYPE][:NUMBER]. */
+static int set_gres_gpu(struct submit *submit, const struct opt *opt,
+                        const char *value, struct err *err)
 {
 	const char *rest = value + strlen("gpu");
 	char *gpus;
 	int rc;
 
-	if (!strcmp(value, "none"))
-		return 0;
-	if (strncmp(value, "gpu", strlen("gpu")) || (*rest && *rest != ':') ||
-	    strchr(value, ','))
-		return err_set(err, EINVAL,
-		               "'%s': only gpu[:TYPE][:NUMBER] is supported",
-		               value);
 	if (!*rest)
-		return spec_set_gpus(ctx, opt, "1", err);
+		return spec_set_gpus(submit, opt, "1", err);
 	if (isdigit((unsigned char)strrchr(rest, ':')[1]) &&
 	    !mig_is_name(strrchr(rest, ':') + 1))
-		return spec_set_gpus(ctx, opt, rest + 1, err);
+		return spec_set_gpus(submit, opt, rest + 1, err);
 	gpus = xasprintf("%s:1", rest + 1);
-	rc = spec_set_gpus(ctx, opt, gpus, err);
+	rc = spec_set_gpus(submit, opt, gpus, err);
 	free(gpus);
+	return rc;
+}
+
+static int set_gres_item(struct submit *submit, const struct opt *opt,
+                         const char *value, struct buf *devices,
+                         struct err *err)
+{
+	if (!strncmp(value, "gpu", 3) && (!value[3] || value[3] == ':'))
+		return set_gres_gpu(submit, opt, value, err);
+	if (devices_check(value, NULL) < 0)
+		return err_set(err, EINVAL,
+		               "'%s': use gpu[:TYPE][:NUMBER], or "
+		               "NAME[:NUMBER] of other devices",
+		               value);
+	buf_printf(devices, "%s%s", devices->len ? "," : "", value);
+	return 0;
+}
+
+/* Parse a list of gpu[:TYPE][:NUMBER], and NAME[:NUMBER] of other devices. */
+int spec_set_gres(void *ctx, const struct opt *opt, const char *value,
+                  struct err *err)
+{
+	struct submit *submit = ctx;
+	struct buf devices = { 0 };
+	int rc = 0;
+
+	if (!strcmp(value, "none"))
+		return 0;
+	for (size_t len; rc == 0; value += len + 1) {
+		char *item;
+
+		len = strcspn(value, ",");
+		item = xstrndup(value, len);
+		rc = set_gres_item(submit, opt, item, &devices, err);
+		free(item);
+		if (!value[len])
+			break;
+	}
+	if (rc == 0 && devices.len)
+		submit->node_devices =
+		    arena_strdup(submit->arena, devices.data);
+	buf_free(&devices);
 	return rc;
 }
 

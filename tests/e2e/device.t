@@ -32,6 +32,11 @@ open_gate g
 becomes "all that ended is free again" "$b" COMPLETED
 is "in the listing, too" "$(aiq --nodes -h -o devices_free)" rdma:3,fpga:1
 
+a=$("$top_builddir/slurm/bin/sbatch" --parsable -n 2 --gres=rdma:2 -H \
+	--wrap true)
+is "devices of Slurm's --gres are those of a node" "$(aiq -h -o device "$a")" \
+	rdma:1
+run aicancel "$a"
 fails "more than any node has" 1 "no node of its pools has 4 rdma; the most that \
 one has is 3" aisub --device rdma:4 --wrap true
 fails "a kind that is not there" 1 "--device: there is no device 'nic'" \
