@@ -210,12 +210,17 @@ static void close_output(FILE *out, const char *path)
 		err(EXIT_FAILURE, "cannot write '%s'", path);
 }
 
+static bool prints_summary(void)
+{
+	return arg.summary || !(arg.events || arg.shares);
+}
+
 static void print_summary(const struct sim *sim)
 {
 	const char *path = arg.summary ? arg.summary : "-";
 	FILE *out;
 
-	if (!arg.summary && (arg.events || arg.shares))
+	if (!prints_summary())
 		return;
 	out = open_output(path);
 	stats_print(sim, out);
@@ -263,6 +268,8 @@ static int run(struct sim *sim, FILE *events, struct left_out *left,
 	state_scale_simulate(sim->state);
 	state_scale_begin(sim->state);
 	tell_init(&sim->tell, state_nnodes(sim->state), events);
+	if (prints_summary())
+		align_init(&sim->align, state_nnodes(sim->state));
 	return sim_run(sim, err);
 }
 

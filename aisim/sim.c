@@ -189,6 +189,14 @@ static void resize(struct sim *sim, struct job *job)
 	                                      .kind = CALENDAR_SHRUNK });
 }
 
+/* Count the GPUs, and their blocks, after nodes have come or gone. */
+static void count_gpus(struct sim *sim)
+{
+	sim->stats.gpus_offered = cluster_gpus(sim->state) * 1000;
+	if (sim->align.node)
+		align_nodes(sim);
+}
+
 static void act_on(struct sim *sim, const struct effect *effect)
 {
 	struct job *job = state_job(sim->state, effect->job);
@@ -199,7 +207,7 @@ static void act_on(struct sim *sim, const struct effect *effect)
 		          effect->node);
 		(adds ? scaled_add : scaled_remove)(&sim->scaled, sim->state,
 		                                    effect->node, sim->now);
-		sim->stats.gpus_offered = cluster_gpus(sim->state) * 1000;
+		count_gpus(sim);
 		return;
 	}
 	if (!job || !job->place || job->attempt != effect->attempt)
@@ -397,15 +405,13 @@ static void begin_array(struct sim *sim, uint64_t id)
 	                                              .exit_high = -1 });
 }
 
-/* Set the begin time, the deadline and the array of a replayed job. */
+/* Set the begin time and the array of a replayed job. */
 static void set_replayed(struct sim *sim, const struct trace_job *tj,
                          struct job *job)
 {
 	if (tj->begin != TRACE_NEVER &&
 	    sim->trace->epoch + tj->begin > sim->now)
 		job->begin = sim->trace->epoch + tj->begin;
-	if (tj->deadline != TRACE_NEVER)
-		job->deadline = sim->trace->epoch + tj->deadline;
 	if (!tj->array)
 		return;
 	begin_array(sim, tj->array);
@@ -480,6 +486,8 @@ static struct job *admit(struct sim *sim, uint64_t id)
 		                &spec);
 	job = state_make_job(sim->state, &spec, &who, tj->queue, id, submit);
 	take_part(job, &req);
+	if (tj->deadline != TRACE_NEVER)
+		job->deadline = sim->trace->epoch + tj->deadline;
 	if (tj->replayed)
 		set_replayed(sim, tj, job);
 	if (tj->preemptible >= 0)
@@ -497,6 +505,7 @@ static struct job *admit(struct sim *sim, uint64_t id)
 		           .evicted = NO_TIME,
 		           .end = NO_TIME,
 		           .gpus = req.gpus_milli,
+		           .parted = mig_find(spec.gpu_type) != 0,
 		           .grace = tj->grace,
 		           .was_running = tj->node != NULL },
 	};
@@ -602,7 +611,7 @@ static int act(struct sim *sim, const struct trace_act *act, struct err *err)
 		break;
 	}
 	settle(sim);
-	sim->stats.gpus_offered = cluster_gpus(sim->state) * 1000;
+	count_gpus(sim);
 	return 0;
 }
 
@@ -687,7 +696,7 @@ static int begin(struct sim *sim, struct err *err)
 	                    sizeof(*sim->held));
 	sim->stats.upset = NO_TIME;
 	sim->stats.first_start = sim->stats.last_end = NO_TIME;
-	sim->stats.gpus_offered = cluster_gpus(sim->state) * 1000;
+	count_gpus(sim);
 	while (rc == 0 && sim->next_job < trace->njobs &&
 	       trace->job[sim->next_job].submit <= 0) {
 		uint64_t id = ++sim->next_job;
@@ -712,7 +721,7 @@ static int endings(struct sim *sim, struct err *err)
 	for (; (node = scaled_take(&sim->scaled, sim->state, sim->now)) >= 0;
 	     any = true) {
 		tell_node(sim, "node_added", (uint32_t)node);
-		sim->stats.gpus_offered = cluster_gpus(sim->state) * 1000;
+		count_gpus(sim);
 	}
 
 	for (; take_due(sim, &e); any = true) {
@@ -798,6 +807,8 @@ int sim_run(struct sim *sim, struct err *err)
 		return -1;
 	while ((at = next_time(sim)) != NO_TIME) {
 		stats_advance(&sim->stats, sim->now, at);
+		if (sim->stats.first_start != NO_TIME)
+			align_advance(&sim->align, at - sim->now);
 		sim->now = at;
 		if (second(sim, err) < 0)
 			return -1;
@@ -814,6 +825,7 @@ void sim_fini(struct sim *sim)
 	free(sim->held);
 	calendar_fini(&sim->calendar);
 	scaled_fini(&sim->scaled);
+	align_fini(&sim->align);
 	tell_fini(&sim->tell);
 	stats_fini(&sim->stats);
 	trace_free(sim->trace);

@@ -10,6 +10,7 @@
 #ifndef AISIM_SIM_H
 #define AISIM_SIM_H
 
+#include "aisim/align.h"
 #include "aisim/calendar.h"
 #include "aisim/scaled.h"
 #include "aisim/stats.h"
@@ -26,6 +27,7 @@ struct sim_job {
 	int64_t left;      /* seconds of work left, or TRACE_NEVER */
 	int64_t began;     /* when its work began or resumed; or NO_TIME */
 	uint8_t end;       /* for ended jobs: the final enum job_state */
+	struct align_tasks unaligned; /* of its tasks; 0 while it waits */
 	struct job_stats stats;
 };
 
@@ -46,6 +48,7 @@ struct sim {
 	 * struct ledger_sum over the attempts that have ended. */
 	int64_t *held;
 	FILE *shares; /* gets the shares of all queues at second 0, or NULL */
+	struct align align; /* align.node NULL: not asked for */
 	struct tell tell;
 	struct stats stats;
 };

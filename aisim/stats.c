@@ -223,6 +223,20 @@ static void print_promises(const struct stats *stats, FILE *out)
 	print_values(out, "promises_late", stats->late_s, stats->nlate, 95);
 }
 
+/* Count the jobs that ask for partitions and found none when they arrived. */
+static size_t count_refused(const struct sim *sim)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < sim->trace->njobs; i++) {
+		const struct job_stats *s = &sim->job[i].stats;
+
+		n +=
+		    s->parted && !s->was_running && s->first_start != s->submit;
+	}
+	return n;
+}
+
 void stats_print(const struct sim *sim, FILE *out)
 {
 	const struct stats *stats = &sim->stats;
@@ -245,6 +259,8 @@ void stats_print(const struct sim *sim, FILE *out)
 	print_values(out, "pass_ms", stats->pass_ms, stats->npasses, 99);
 	if (state_conf(sim->state)->nscales)
 		scaled_print(&sim->scaled, sim->state, sim->now, out);
+	align_print(&sim->align, out);
+	fprintf(out, ",\"mig_refused\":%zu", count_refused(sim));
 	fprintf(out, ",\"placements_per_second\":%.0f,\"peak_rss_mib\":%ld}\n",
 	        ratio((double)stats->starts, stats->core_s),
 	        usage.ru_maxrss / 1024);

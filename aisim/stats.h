@@ -28,6 +28,7 @@ struct job_stats {
 	int64_t cost;  /* millionths of the currency */
 	uint32_t evictions;
 	bool was_running; /* it was running at second 0, so it did not wait */
+	bool parted;      /* it asks for partitions of GPUs */
 };
 
 struct stats {

@@ -158,22 +158,6 @@ static void put_bits(struct buf *line, uint64_t set)
 	buf_puts(line, *between == '[' ? "[]" : "]");
 }
 
-/* Returns the NUMA nodes of a task, as bits. */
-static uint32_t numas_of(struct sim *sim, const struct placement *place,
-                         uint32_t task)
-{
-	const struct snap_task *t = &place->task[task];
-	const struct node *node = state_node(sim->state, t->node);
-	uint32_t set = t->numas;
-
-	for (uint64_t left = t->gpus; left; left &= left - 1)
-		set |= (uint32_t)1
-		       << node_gpu_numa(node, (uint32_t)__builtin_ctzll(left));
-	for (uint32_t i = t->cpu_first; i < t[1].cpu_first; i++)
-		set |= (uint32_t)1 << node->cpu_numa[place->cpu_use[i].cpu];
-	return set ? set : 1;
-}
-
 /* Write the key of a node in an object. */
 static void put_node(struct sim *sim, uint32_t node, const char **between)
 {
@@ -238,7 +222,7 @@ static void put_numas(struct sim *sim, const struct job *job, bool only_old)
 			    !is_told(&tell->node[node], only_old, n++))
 				continue;
 			buf_puts(&tell->line, comma);
-			put_bits(&tell->line, numas_of(sim, place, t));
+			put_bits(&tell->line, align_numas(sim, place, t));
 			comma = ",";
 		}
 		buf_puts(&tell->line, *comma == '[' ? "[]" : "]");
@@ -325,6 +309,7 @@ static void show(struct sim *sim, const struct job *job, bool runs)
 
 	if (sj->shown)
 		sim->stats.gpus_used -= sj->stats.gpus * sj->shown->ntasks;
+	align_note(sim, job, sj->shown, runs ? job->place : NULL);
 	free(sj->shown);
 	sj->shown = NULL;
 	if (!runs)

@@ -67,10 +67,11 @@ struct trace_job {
 	const uint32_t *node;        /* [nrunning] their nodes */
 	const struct trace_dev *dev; /* [nrunning] their GPUs; NULL: any */
 	int64_t submit, started;
-	int64_t work;            /* seconds until it ends, or TRACE_NEVER */
-	int64_t grace;           /* seconds from eviction to end */
-	int64_t resume_cost;     /* seconds of work that each eviction adds */
-	int64_t begin, deadline; /* for a job of a replay; TRACE_NEVER: none */
+	int64_t work;        /* seconds until it ends, or TRACE_NEVER */
+	int64_t grace;       /* seconds from eviction to end */
+	int64_t resume_cost; /* seconds of work that each eviction adds */
+	int64_t begin;       /* for a job of a replay; TRACE_NEVER: none */
+	int64_t deadline;    /* TRACE_NEVER: none */
 	int64_t longest; /* for a replayed job, longest_ms of its line; after an
 	                    attempt that was not evicted, TRACE_NEVER */
 	uint64_t rank;   /* order of jobs that arrive in the same second; jobs

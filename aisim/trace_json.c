@@ -329,6 +329,7 @@ static const struct key keys[] = {
 	JOB("cron_policy", set_cron, cron),
 	JOB("cron_tz", set_cron, cron),
 	JOB("cron_until", set_duration, cron.until),
+	JOB("deadline", set_time, job.deadline),
 	JOB("dependency", set_text, job.dependency),
 	JOB("dev", set_dev, job.dev),
 	JOB("devices", set_devices, spec.device),
@@ -396,7 +397,9 @@ static int read_job(struct trace *trace, json_t *obj, uint32_t number,
 	struct line line = { .trace = trace,
 		             .user = "u",
 		             .preemptible = -1,
-		             .job = { .line = number, .work = TRACE_NEVER } };
+		             .job = { .line = number,
+		                      .work = TRACE_NEVER,
+		                      .deadline = TRACE_NEVER } };
 	const char *name;
 	json_t *value;
 

@@ -88,7 +88,9 @@ static const char *queue_of(const struct trace *trace, const char *number)
 static int read_line(struct trace *trace, const char *text, uint32_t line,
                      int64_t cpus, struct err *err)
 {
-	struct trace_job job = { .line = line, .preemptible = -1 };
+	struct trace_job job = { .line = line,
+		                 .preemptible = -1,
+		                 .deadline = TRACE_NEVER };
 	char name[24], user[24], queue[24];
 	int64_t field[SWF_FIELDS];
 	struct spec spec;

@@ -210,7 +210,8 @@ bad_line "job 'x': task 0 does not fit on node 'n'" \
 # A summary has all its keys.
 keys=
 for key in jobs ended makespan wait bounded_slowdown gpu_utilisation evictions \
-	moved passes pass_ms placements_per_second peak_rss_mib; do
+	moved passes pass_ms numa_excess link_excess blocks mig_refused \
+	placements_per_second peak_rss_mib; do
 	grep -q "\"$key\":" "$dir/sum" || keys="$keys $key"
 done
 [ -z "$keys" ]
@@ -221,6 +222,31 @@ grep -q '"jobs":2,"ended":2,"wait":{"mean":45.0000,"p50":0.0000,' "$dir/sum" &&
 result $? "its sums are right"
 [ "$("$aisim" -c "$dir/conf" --swf "$dir/swf" 2>/dev/null | wc -l)" -eq 1 ]
 result $? "it is printed when nothing else is asked for"
+
+# A job that prefers one NUMA node and link group gets two for 30 seconds. In the
+# last 60 of 100 seconds, 4 of its 8 GPUs are a block. A partition is refused.
+cat >"$dir/halves" <<'END'
+pool sim { }
+queue q { }
+node n { pool = sim  cpus = 8  gpus = 8  sockets = 2  gpu_link_groups = 2 }
+node m { pool = sim  cpus = 8  gpus = 1  gpu_memory = "80G"  mig = "a100-80" }
+END
+cat >"$dir/parts" <<'END'
+{"id":"left","gpus":3,"nodes":["n"],"dev":[[0,1,2]],"duration":100}
+{"id":"right","gpus":3,"nodes":["n"],"dev":[[4,5,6]],"duration":40}
+{"id":"wish","gpus":2,"numa":"prefer","duration":30}
+{"id":"part","gpus":1,"gpu_type":"4g.40gb","duration":50}
+{"id":"late","gpus":1,"gpu_type":"4g.40gb","submit":10,"duration":20,"time_limit":20,"deadline":40}
+END
+"$aisim" -c "$dir/halves" -j "$dir/parts" --check --summary "$dir/sum" \
+	--events "$dir/once" &&
+	grep -q '"numa_excess":{"wish":30,"demand":0},"link_excess":{"wish":30,"demand":0},' \
+		"$dir/sum" &&
+	grep -q '"blocks":{"8":0.00,"4":0.60,"2":1.20},"mig_refused":1,' \
+		"$dir/sum"
+result $? "tasks out of line, blocks and refused partitions are counted"
+grep -qx '{"t":21,"event":"end","job":"late","state":"DEADLINE"}' "$dir/once"
+result $? "a job that cannot end by its deadline does not start"
 
 # All jobs that end in the same second are handled in one pass, however many
 # there are.
