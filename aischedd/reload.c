@@ -51,7 +51,9 @@ static const char *number(int64_t n, char text[24])
 
 static const char *sharing_word(const struct conf_pool *pool)
 {
-	return pool->gpu_sharing == SHARING_NONE ? "none" : "capacity";
+	return pool->gpu_sharing == SHARING_NONE       ? "none"
+	       : pool->gpu_sharing == SHARING_CAPACITY ? "capacity"
+	                                               : "claims";
 }
 
 static const char *yes_no(bool is)

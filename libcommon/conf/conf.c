@@ -201,6 +201,12 @@ static int build_spaces(struct conf_build *b, cfg_t *section,
 				                  "pool '%s': namespaces: '%s' "
 				                  "is named twice",
 				                  pool->name, list->s[i]);
+	if (list->n > 1 && pool->gpu_sharing == SHARING_CLAIMS)
+		return build_fail(b, at,
+		                  "pool '%s': namespaces: with gpu_sharing = "
+		                  "claims only one, as pods of several cannot "
+		                  "share a claim",
+		                  pool->name);
 	pool->spaces = *list;
 	if (!conf_is_given(cfg_getopt(section, "namespace")))
 		pool->namespace = list->s[0];

@@ -94,8 +94,9 @@ enum conf_devices {
 
 /* How several pods share a GPU. */
 enum conf_sharing {
-	SHARING_NONE,    /* they do not */
-	SHARING_CAPACITY /* each by a ResourceClaim for part of its capacity */
+	SHARING_NONE,     /* they do not */
+	SHARING_CAPACITY, /* each by a ResourceClaim for part of its capacity */
+	SHARING_CLAIMS    /* all by one ResourceClaim for the GPU */
 };
 
 /* A kind of devices other than GPUs. */

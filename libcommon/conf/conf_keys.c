@@ -245,7 +245,7 @@ static const char *const runners[] = { RUNNER_KINDS(X) NULL };
 static const char *const metrics_accesses[] = { "none", "loopback", "open",
 	                                        NULL };
 static const char *const devices[] = { "auto", "dra", "plugin", NULL };
-static const char *const sharings[] = { "none", "capacity", NULL };
+static const char *const sharings[] = { "none", "capacity", "claims", NULL };
 static const char *const cpu_limits[] = { "asked", "none", NULL };
 static const char *const scale_bys[] = { "program", "standin", "provisioning",
 	                                 NULL };

@@ -18,12 +18,17 @@ kube_slice dra-0 1 1 a "gpu-0:$share" "gpu-1:$share"
 kube create namespace "$ns" >/dev/null
 between_start
 
-configure "
+# SHARING: writes the configuration
+configure_for()
+{
+	configure "
 queue default { grace = \"1s\" }
 pool gpu { runner = kubernetes  kubeconfig = \"$kube/between.conf\"
 	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes
-	device_driver = \"gpu.test\"  gpu_sharing = capacity }
+	device_driver = \"gpu.test\"  gpu_sharing = $1 }
 scheduling { resume_cooldown = \"0s\"  max_evictions_per_hour = 60 }"
+}
+configure_for capacity
 start_daemon || bail "aischedd does not start"
 
 # JOB: prints the GPUs that its claims have, sorted
@@ -201,5 +206,29 @@ ok "it grows again" wait_for has_tasks "$id" 2
 ok "and has GPUs" wait_for devices_are "$id" "$four"
 aicancel "$id"
 ok "no claim is left of it" wait_for no_claim_is_left
+
+# --- one claim for all parts of a GPU -------------------------------------------
+
+# Two jobs share a GPU by one claim, which goes with the second.
+shared()
+{
+	submit_armed --gpus-per-task 0.5 --nodelist whole-0 --wrap true
+	id=$new
+	reaches "half a GPU" runs "$id" 1
+	submit_armed --gpus-per-task 0.5 --nodelist whole-0 --wrap true
+	other=$new
+	reaches "the other half" runs "$other" 1
+	is "they share a claim" "$($k get resourceclaims -o 'jsonpath={range .items[*]}{.status.allocation.devices.results[*].device} {.status.reservedFor[*].resource}{"\n"}{end}')" \
+		"gpu-0 pods pods"
+	aicancel "$id"
+	aicancel "$other"
+	ok "it is deleted with the last" wait_for no_claim_is_left
+}
+stop_daemon
+configure_for claims
+kube_nodes 1 whole 0
+kube_slice whole-0 1 1 a gpu-0:0:0
+start_daemon || bail "aischedd does not start with gpu_sharing = claims"
+each_call shared
 
 done_testing

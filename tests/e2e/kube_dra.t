@@ -286,6 +286,24 @@ ok "a gang shares it" wait_for written "$work/$gang.0" "$work/$gang.1" \
 is "each task has a quarter" "$(seen "$work/$gang".?.memory)" \
 	"20Gi 20Gi 20Gi 20Gi "
 aicancel --wait "$gang"
+ok "no part of it is left" wait_for nothing_is_left
+
+# --- one claim for all parts of a GPU -------------------------------------------
+
+stop_daemon
+configure_for 120s "gpu_sharing = claims"
+start_daemon
+node_drive --num-devices 1
+ok "the driver comes back with a GPU that claims do not share" \
+	node_driver_signal KILL
+ok "tasks may" wait_for gpus_are 1 1
+id=$(sub --gpus-per-task 0.5)
+ok "one has half of it" wait_for written "$work/$id.0"
+gang=$(sub -n 2 --gpus-per-task 0.25)
+ok "two more get the rest" wait_for written "$work/$gang.0" "$work/$gang.1"
+is "all see the same GPU" "$(seen "$work/$id.0" "$work/$gang".?)" \
+	"gpu-0 gpu-0 gpu-0 "
+aicancel --wait "$id" "$gang"
 ok "nothing is left at the end" wait_for nothing_is_left
 
 done_testing

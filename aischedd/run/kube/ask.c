@@ -258,6 +258,12 @@ void kube_ask_grant(struct kube_attempt *a, enum kube_ask_kind kind,
 	ask(a->space, kind, &a->id, name, task->pod.uid, body);
 }
 
+void kube_ask_share_drop(struct kube_space *space, const char *name,
+                         json_t *body)
+{
+	ask(space, ASK_GRANT_DROP, &nobody, name, NULL, body);
+}
+
 void kube_ask_remove(struct kube_job *job)
 {
 	job->removing = true;

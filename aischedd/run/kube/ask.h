@@ -80,6 +80,11 @@ void kube_ask_pod(struct kube_attempt *a, enum kube_ask_kind kind,
 /* Make an ASK_CLAIM call about this volume claim; takes the body. */
 void kube_ask_claim(struct kube_attempt *a, const char *claim, json_t *body);
 
+/* Make an ASK_GRANT_DROP call about a claim that belongs to no attempt; takes
+ * the body. */
+void kube_ask_share_drop(struct kube_space *space, const char *name,
+                         json_t *body);
+
 /* Make a call about the ResourceClaim of a pod; takes the body. name: the name
  * of the object that the call changes, the ResourceClaim or the pod. */
 void kube_ask_grant(struct kube_attempt *a, enum kube_ask_kind kind,

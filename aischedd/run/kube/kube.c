@@ -11,6 +11,7 @@
 #include "aischedd/run/kube/client/http.h"
 #include "aischedd/run/kube/client/path.h"
 #include "aischedd/run/kube/client/watch.h"
+#include "aischedd/run/kube/device/share.h"
 #include "aischedd/run/kube/drain.h"
 #include "aischedd/run/kube/exec/command.h"
 #include "aischedd/run/kube/exec/signal.h"
@@ -280,6 +281,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	kube_claims_tell(kube);
 	step_all(kube);
 	kube_recover_sweep(kube);
+	kube_share_step_all(kube);
 	kube_adopt_step_all(kube);
 	kube_drain_step(kube);
 	kube_log_step(kube);

@@ -6,6 +6,7 @@
 
 #include "aischedd/run/kube/attempt.h"
 #include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/device/share.h"
 #include "aischedd/run/kube/jobs.h"
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/look.h"
@@ -243,9 +244,13 @@ static int64_t most_memory(const struct kube_attempt *a)
 static void make_job(struct kube_attempt *a, const struct run_job *job)
 {
 	struct kube_home home = kube_space_home(a->space);
+	char claim[KUBE_GRANT_SIZE];
 	struct err err;
 
 	home.by_claims = a->give.by_claims;
+	if (a->give.named && kube_share_is(a, &a->slots.slot[0]) &&
+	    kube_share_name(a, &a->slots.slot[0], claim))
+		home.claim = claim;
 	a->make.job = kube_object_job(&home, job, &err);
 	if (!a->make.job)
 		kube_end_fail(a, FAULT_USER, err.text);

@@ -83,10 +83,13 @@ static bool shares(const struct state *state, uint32_t pool,
 		        conf->name);
 	else if (state->pools.ready[pool] && !state->pools.nshares[pool] &&
 	         (has_chooser(n) || n[GIVES_NAMED] + n[GIVES_NO_NUMA]))
-		err_set(err, EINVAL,
-		        "pool '%s': its driver does not share GPUs (no "
-		        "consumable capacity): ask for whole ones",
-		        conf->name);
+		err_set(err, EINVAL, "pool '%s': %s: ask for whole ones",
+		        conf->name,
+		        conf->gpu_sharing == SHARING_CLAIMS
+		            ? "its nodes give GPUs by a plugin, which shares "
+		              "none"
+		            : "its driver does not share GPUs (no "
+		              "consumable capacity)");
 	else
 		return true;
 	return false;

@@ -10,6 +10,7 @@
 #include "aischedd/run/kube/attempt.h"
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/device/counters.h"
+#include "aischedd/run/kube/device/share.h"
 #include "aischedd/run/kube/device/shown.h"
 #include "aischedd/run/kube/kube.h"
 #include "libcommon/clock.h"
@@ -70,6 +71,8 @@ bool kube_devices_is_planned(const struct kube *kube,
 	const struct kube_slot *slot;
 	uint64_t bits;
 
+	if (claim->share)
+		return kube_share_is_planned((struct kube *)kube, claim);
 	if (claim->ours && !a)
 		return kube_adopt_give_is_planned(kube, claim);
 	if (!a || a->end.over)
@@ -312,7 +315,8 @@ static void claimed_fini(struct kube *kube, struct kube_claimed *claim)
 	json_decref(claim->reserved);
 	*claim = (struct kube_claimed){ .asked = claim->asked,
 		                        .seq = claim->seq,
-		                        .idle_ms = claim->idle_ms };
+		                        .idle_ms = claim->idle_ms,
+		                        .drop_ms = claim->drop_ms };
 }
 
 static void add_gpu(struct kube *kube, struct kube_claimed *claim,
@@ -384,6 +388,8 @@ static void take(struct kube *kube, struct kube_claimed *claim, json_t *obj,
 	claim->milli = said->milli;
 	claim->part = said->part;
 	claim->ours = said->ours;
+	claim->share = said->share;
+	claim->deleting = said->deleting;
 	claim->finalizer = said->finalizer;
 	claim->allocated = said->allocated;
 	claim->obj =
@@ -426,6 +432,13 @@ static void touch_owner(struct kube *kube, const struct kube_owner *owner)
 		kube_adopt_step(j);
 }
 
+static void touch_sharing(struct kube_attempt *a, void *arg)
+{
+	(void)arg;
+	if (a->give.by_claims && !a->end.over)
+		kube_attempt_touch(a);
+}
+
 static void on_claim(struct kube *kube, json_t *obj, bool deleted)
 {
 	struct kube_claimed *claim;
@@ -458,7 +471,13 @@ static void on_claim(struct kube *kube, json_t *obj, bool deleted)
 		if (claim->ours)
 			kube_shown_seed(kube, claim->node, claim->gpus);
 	}
-	if (said.ours)
+	claim = map_find(&kube->devices.claims, key);
+	if (said.share && claim) {
+		kube_share_touch(kube, claim);
+		kube_share_step(kube, claim);
+	} else if (said.share) {
+		kube_attempt_each(kube, touch_sharing, NULL);
+	} else if (said.ours)
 		touch_owner(kube, &said.owner);
 	else if (is_new)
 		kube_adopt_claim_made(kube);
@@ -629,6 +648,10 @@ void kube_devices_touch(struct kube_attempt *a)
 
 	if (!a->give.by_claims)
 		return;
+	for (uint32_t i = 0; i < a->slots.n; i++)
+		if (kube_share_is(a, &a->slots.slot[i]))
+			kube_nodes_retell(a->kube->nodes,
+			                  a->slots.slot[i].node);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct kube_claimed *claim;
 
@@ -644,6 +667,12 @@ void kube_devices_settle(struct kube_attempt *a)
 	kube_devices_touch(a);
 	if (a->give.by_claims)
 		kube_nodes_flush(a->kube->nodes);
+	for (uint32_t i = 0; i < a->slots.n; i++) {
+		struct kube_claimed *claim = kube_share_of(a, i);
+
+		if (claim)
+			kube_share_step(a->kube, claim);
+	}
 }
 
 /* Returns a claim of ours that still has devices long after its task ended,
@@ -683,6 +712,11 @@ const char *kube_devices_lacks(struct kube *kube)
 	    blind->code != ENOENT)
 		buf_printf(lacks, "%s, or set devices = plugin", blind->text);
 	kube_shown_lacks(kube, lacks);
+	if (kube->pool->gpu_sharing == SHARING_CLAIMS && kube->devices.nodes.n)
+		buf_printf(lacks,
+		           "%snothing keeps a task from using more memory of a "
+		           "GPU than its part (gpu_sharing = claims)",
+		           lacks->len ? "; " : "");
 	if (stuck)
 		buf_printf(lacks,
 		           "%sResourceClaim '%s' of a task that ended still "

@@ -60,8 +60,10 @@ struct kube_claimed {
 	json_t *reserved; /* the pods for which it is reserved */
 	struct kube_owner owner;
 	uint32_t index;
-	bool ours, finalizer, allocated;
-	bool marked; /* the list being read has not shown it yet */
+	bool ours, finalizer, allocated, deleting;
+	bool share;      /* it is for all pods that share its GPU: share.h */
+	int64_t drop_ms; /* of such a claim: when it was deleted; 0: never */
+	bool marked;     /* the list being read has not shown it yet */
 	/* resourceVersion on which our unanswered change is based; NULL: the
 	 * watch has shown a newer one */
 	char *asked;

@@ -8,8 +8,10 @@
 #include "aischedd/run/kube/attempt.h"
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/device/devices.h"
+#include "aischedd/run/kube/device/share.h"
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/object/grant.h"
+#include "aischedd/run/kube/object/wanted.h"
 #include "libcommon/mem.h"
 
 enum {
@@ -107,10 +109,12 @@ bool kube_give_order(struct kube_attempt *a)
 static struct kube_claimed *claim_at(const struct kube_attempt *a,
                                      uint32_t index)
 {
+	struct kube_claimed *claim;
 	char name[KUBE_GRANT_SIZE];
 
 	kube_grant_name(name, a->name, index);
-	return kube_devices_claim(a->kube, a->space->name, name);
+	claim = kube_devices_claim(a->kube, a->space->name, name);
+	return claim ? claim : kube_share_of(a, index);
 }
 
 uint64_t kube_give_found(const struct kube_attempt *a, uint32_t index,
@@ -128,7 +132,12 @@ uint64_t kube_give_found(const struct kube_attempt *a, uint32_t index,
 bool kube_give_holds(const struct kube_attempt *a, uint32_t index)
 {
 	const struct kube_claimed *claim = claim_at(a, index);
+	const struct kube_task *task =
+	    kube_attempt_at((struct kube_attempt *)a, index);
 
+	if (claim && claim->share)
+		return task &&
+		       kube_grant_is_for(claim->reserved, task->pod.uid);
 	return claim && claim->ours && claim->n;
 }
 
@@ -143,6 +152,9 @@ void kube_give_recall(struct kube_attempt *a)
 		if (slot->gpus && strcmp(claim->node, slot->node) != 0)
 			slot->gpus = 0;
 		slot->milli = slot->gpus ? claim->milli : 1000;
+		/* The claim does not say how large the part is. */
+		if (slot->gpus && claim->share)
+			slot->milli = 1;
 	}
 }
 
@@ -347,6 +359,72 @@ static bool map_claim(struct kube_attempt *a, const struct kube_slot *slot,
 	return false;
 }
 
+/* Make the call that makes the claim for all tasks that share a GPU. Returns
+ * false. */
+static bool make_share(struct kube_attempt *a, const struct kube_slot *slot,
+                       struct kube_task *task, const struct kube_given *given,
+                       const char *name)
+{
+	const struct kube_home home = kube_space_home(a->space);
+	const struct kube_grant_of of = { .home = &home,
+		                          .node = slot->node,
+		                          .name = name };
+
+	kube_ask_grant(a, ASK_GRANT, task, name,
+	               kube_grant_object(&of, given, NULL));
+	return false;
+}
+
+/* Make the call that reserves a claim which has its GPU for one more pod.
+ * Returns false. */
+static bool reserve(struct kube_attempt *a, struct kube_slot *slot,
+                    struct kube_task *task, struct kube_claimed *claim)
+{
+	if (claim->asked)
+		return false;
+	if (json_array_size(claim->reserved) >= KUBE_RESERVED_MAX)
+		return fail(a, slot,
+		            xasprintf("%d pods share a GPU of node '%s', which "
+		                      "is the most",
+		                      KUBE_RESERVED_MAX, slot->node));
+	ask_claim(
+	    a, task, ASK_GRANT_FILL, claim,
+	    kube_grant_reserved(claim->obj, task->pod.name, task->pod.uid));
+	return false;
+}
+
+/* Make the next call by which the pod of a slot shares its GPU with others.
+ * Returns whether it does; fails the start if it cannot. */
+static bool share(struct kube_attempt *a, struct kube_slot *slot,
+                  struct kube_task *task, const struct kube_given *given)
+{
+	struct kube_claimed *claim;
+	const struct kube_claimed *rival;
+	char name[KUBE_GRANT_SIZE];
+
+	kube_grant_share_name(name, a->kube->home.cluster, slot->node, given);
+	claim = kube_devices_claim(a->kube, a->space->name, name);
+	if (!claim)
+		return make_share(a, slot, task, given, name);
+	if (!claim->share)
+		return fail(a, slot,
+		            xasprintf("ResourceClaim '%s' in namespace '%s' is "
+		                      "not one of aischedd: delete it",
+		                      name, a->space->name));
+	if (claim->deleting || claim->drop_ms)
+		return false; /* another one is made when it is gone */
+	if (!claim->allocated)
+		return fill(a, slot, task, claim, given);
+	rival = kube_devices_rival(a->kube, given, claim, claim->seq);
+	if (rival || !has_them(claim, given))
+		return fail_rival(a, slot,
+		                  rival ? rival->namespace : a->space->name,
+		                  rival ? rival->name : name, "was given");
+	if (!kube_grant_is_for(claim->reserved, task->pod.uid))
+		return reserve(a, slot, task, claim);
+	return map_claim(a, slot, task, claim);
+}
+
 /* Make the next call that gives the pod of a slot its devices. Returns whether
  * the pod has them; fails the start if it cannot get them. */
 static bool give(struct kube_attempt *a, struct kube_slot *slot,
@@ -368,6 +446,8 @@ static bool give(struct kube_attempt *a, struct kube_slot *slot,
 		              slot->part.units ? " partition of a" : ""));
 	if (task->giving)
 		return false;
+	if (kube_share_is(a, slot))
+		return share(a, slot, task, &given);
 	if (!claim)
 		return make(a, slot, task, &given, name);
 	if (!is_for(a, slot, claim))
@@ -417,8 +497,13 @@ void kube_give_answered(struct kube_attempt *a, struct kube_task *task,
                         const struct kube_answer *answer)
 {
 	const struct err *err = answer->err;
-	struct kube_claimed *claim =
-	    task ? claim_at(a, (uint32_t)task->pod.index) : NULL;
+	uint32_t index = task ? (uint32_t)task->pod.index : 0;
+	const struct kube_slot *slot = task ? kube_slot_at(a, index) : NULL;
+	struct kube_claimed *claim = task ? claim_at(a, index) : NULL;
+	char name[KUBE_GRANT_SIZE];
+
+	if (slot && kube_share_is(a, slot) && kube_share_name(a, slot, name))
+		claim = kube_devices_claim(a->kube, a->space->name, name);
 
 	if (task)
 		task->giving = false;

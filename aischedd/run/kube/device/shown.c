@@ -191,7 +191,7 @@ static const char *why_left_out(const struct kube *kube,
 {
 	if (gpu->counted && !kube_counters_is_whole(node, pool, gpu))
 		return "shows parts of GPUs only, which are not given to jobs";
-	if (gpu->shared && kube->pool->gpu_sharing == SHARING_NONE)
+	if (gpu->shared && kube->pool->gpu_sharing != SHARING_CAPACITY)
 		return "shows only GPUs that pods may share, which are not "
 		       "given to jobs: set gpu_sharing = capacity";
 	return NULL;
@@ -394,17 +394,20 @@ static void put_common(const struct kube_gpu *gpu, bool first,
 }
 
 /* Put what all GPUs that jobs can have as a whole have in common. */
-static void put_whole(const struct kube_gpu *gpu, bool first,
-                      struct kube_gpus *ret)
+static void put_whole(const struct kube *kube, const struct kube_gpu *gpu,
+                      bool first, struct kube_gpus *ret)
 {
 	int64_t mem = kube_capacities_mem(&gpu->caps);
 
 	if (first || mem < ret->mem_mib)
 		ret->mem_mib = mem;
-	ret->shares = (first || ret->shares) && gpu->shared;
+	ret->shares =
+	    (first || ret->shares) &&
+	    (gpu->shared || kube->pool->gpu_sharing == SHARING_CLAIMS);
 }
 
-static void put_gpus(const struct kube_shown *node, struct kube_gpus *ret)
+static void put_gpus(const struct kube *kube, const struct kube_shown *node,
+                     struct kube_gpus *ret)
 {
 	bool first = true, first_whole = true;
 
@@ -415,7 +418,7 @@ static void put_gpus(const struct kube_shown *node, struct kube_gpus *ret)
 		const struct kube_gpu *gpu = whole ? whole : node->gpu[i].part;
 
 		if (whole) {
-			put_whole(whole, first_whole, ret);
+			put_whole(kube, whole, first_whole, ret);
 			first_whole = false;
 		}
 		if (!gpu)
@@ -499,7 +502,7 @@ bool kube_devices_show(struct kube *kube, const char *name,
 	}
 	if (node->stale)
 		look(kube, node);
-	put_gpus(node, ret);
+	put_gpus(kube, node, ret);
 	free(node->closed);
 	node->closed = why_closed(kube, node, said);
 	if (kube->pool->devices == DEVICES_AUTO && said->have.gpus > 0) {

@@ -25,6 +25,33 @@ const char *kube_grant_class(const struct conf_pool *pool, uint8_t profile)
 	return profile ? pool->mig_class : pool->device_class;
 }
 
+/* Append as much of the text as is left to ret, with '-' for each '.': names
+ * have no '.' before a '-'. */
+static void add_cut(char ret[KUBE_GRANT_SIZE], const char *text)
+{
+	size_t len = strlen(ret), most = len + 64;
+
+	for (; *text && len < most; text++)
+		ret[len++] = *text == '.' ? '-' : *text;
+	ret[len] = '\0';
+}
+
+void kube_grant_share_name(char ret[KUBE_GRANT_SIZE], const char *cluster,
+                           const char *node, const struct kube_given *given)
+{
+	const char *pool = given->gpu[0].pool, *name = given->gpu[0].name;
+	uint64_t hash = hash_bytes(0, node, strlen(node) + 1);
+
+	hash = hash_bytes(hash, pool, strlen(pool) + 1);
+	hash = hash_bytes(hash, name, strlen(name));
+	snprintf(ret, KUBE_GRANT_SIZE, "aj-%.64s-share-", cluster);
+	add_cut(ret, node);
+	add_cut(ret, "-");
+	add_cut(ret, name);
+	snprintf(ret + strlen(ret), KUBE_GRANT_SIZE - strlen(ret),
+	         "-%08" PRIx64, hash & 0xffffffff);
+}
+
 char *kube_grant_resource(const char *class)
 {
 	return xasprintf("deviceclass.resource.kubernetes.io/%s", class);
@@ -93,7 +120,7 @@ static json_t *notes_of(const struct kube_grant_of *of,
 	kube_object_number(notes, KUBE_NOTE_INDEX, of->index);
 	json_object_set_new(notes, KUBE_NOTE_NODE, json_string(of->node));
 	json_object_set_new(notes, KUBE_NOTE_GPUS, gpus_text(given));
-	if (given->milli < 1000)
+	if (given->milli < 1000 && of->owner.job)
 		kube_object_number(notes, KUBE_NOTE_PART, given->milli);
 	if (given->part.units)
 		json_object_set_new(notes, KUBE_NOTE_PARTITION,
@@ -111,7 +138,10 @@ json_t *kube_grant_object(const struct kube_grant_of *of,
 	    "allocationMode", "ExactCount", "count", (json_int_t)given->n);
 	char name[KUBE_GRANT_SIZE];
 
-	kube_grant_name(name, of->job, of->index);
+	if (of->name)
+		snprintf(name, sizeof(name), "%s", of->name);
+	else
+		kube_grant_name(name, of->job, of->index);
 	if (amounts)
 		json_object_set_new(exactly, "capacity",
 		                    json_pack("{s:O}", "requests", amounts));
@@ -123,7 +153,8 @@ json_t *kube_grant_object(const struct kube_grant_of *of,
 	                "annotations", notes_of(of, given), "finalizers",
 	                FINALIZER, "spec", "devices", "requests", "name",
 	                REQUEST, "exactly", exactly);
-	kube_object_own(obj, of->job, of->uid);
+	if (of->uid)
+		kube_object_own(obj, of->job, of->uid);
 	return obj;
 }
 
@@ -283,6 +314,13 @@ json_t *kube_grant_reserved(const json_t *obj, const char *pod, const char *uid)
 	return copy;
 }
 
+json_t *kube_grant_deletion(const char *uid, const char *version)
+{
+	return json_pack("{s:s, s:s, s:{s:s, s:s}}", "apiVersion", "v1", "kind",
+	                 "DeleteOptions", "preconditions", "uid", uid,
+	                 "resourceVersion", version);
+}
+
 json_t *kube_grant_freed(const json_t *obj)
 {
 	json_t *copy = json_copy((json_t *)obj);
@@ -351,6 +389,8 @@ bool kube_grant_read(const json_t *obj, const struct kube_home *home,
 	if (!ret->name || !ret->uid)
 		return false;
 	ret->ours = kube_object_is_ours(obj, home, &ret->owner);
+	ret->share = ret->ours && !ret->owner.job;
+	ret->deleting = json_object_get(meta, "deletionTimestamp") != NULL;
 	ret->index = (uint32_t)strtoul(
 	    or_none(kube_text_at(notes, KUBE_NOTE_INDEX)), NULL, 10);
 	return true;

@@ -26,8 +26,9 @@
 #define KUBE_NOTE_PART      "aisched.io/gpu-part"
 #define KUBE_NOTE_PARTITION "aisched.io/gpu-partition"
 
-/* Names of claims are longer than those of Jobs, by "-INDEX". */
-enum { KUBE_GRANT_SIZE = KUBE_NAME_SIZE + 12 };
+/* Names of claims are longer than those of Jobs, by "-INDEX"; those of claims
+ * for shared devices name node and device. The API allows 253 characters. */
+enum { KUBE_GRANT_SIZE = 254 };
 
 /* A partition (MIG): its profile (libcommon/mig.h) and its units, a bit each;
  * 0: none, or not known. */
@@ -64,14 +65,21 @@ struct kube_given {
 struct kube_grant_of {
 	const struct kube_home *home;
 	struct kube_owner owner;
-	const char *job, *uid; /* name and uid of the pod's Job; NULL: the claim
-	                          is one of others */
-	uint32_t index;        /* index of the pod */
+	/* name and uid of the pod's Job; NULL: it has none */
+	const char *job, *uid;
+	const char *name; /* of the claim; NULL: made of job and index */
+	uint32_t index;   /* index of the pod */
 	const char *node;
 };
 
 void kube_grant_name(char ret[KUBE_GRANT_SIZE], const char *job,
                      uint32_t index);
+
+/* Write the name of the claim for all pods that share a device of a node, the
+ * only one in `given`. Long names of nodes and devices are cut, so the name
+ * ends in a hash of both. */
+void kube_grant_share_name(char ret[KUBE_GRANT_SIZE], const char *cluster,
+                           const char *node, const struct kube_given *given);
 
 /* Returns a new claim. Devices are allocated to it later. amounts: what it
  * requests of the capacity of each device; NULL: its devices are not shared. */
@@ -104,6 +112,9 @@ json_t *kube_grant_allocated(const json_t *obj, const char *driver,
 json_t *kube_grant_reserved(const json_t *obj, const char *pod,
                             const char *uid);
 
+/* The body of a DELETE of the claim in this version. */
+json_t *kube_grant_deletion(const char *uid, const char *version);
+
 /* Returns the claim, as it was read, without devices, and for no pod. */
 json_t *kube_grant_freed(const json_t *obj);
 
@@ -128,8 +139,9 @@ char *kube_grant_resource(const char *class);
 /* A claim, ours or of others, as it was read; borrowed from its JSON. */
 struct kube_granted {
 	const char *namespace, *name, *uid, *version;
-	bool ours;
-	struct kube_owner owner; /* only if ours */
+	bool ours, deleting;
+	bool share; /* it is ours, and for all pods that share its device */
+	struct kube_owner owner; /* only if ours; of a shared one: job 0 */
 	uint32_t index;          /* only if ours */
 	const char *node, *gpus; /* only if ours: the annotations, or "" */
 	uint32_t milli;          /* only if ours; 1000: whole devices */

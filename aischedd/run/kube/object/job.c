@@ -218,13 +218,13 @@ static void add_agent(const struct kube_home *home, const struct run_job *job,
 		    json_array_get(json_object_get(spec, "initContainers"), 0));
 }
 
-static json_t *claims_of(const char *job)
+static json_t *claims_of(const struct kube_home *home, const char *job)
 {
 	char name[KUBE_GRANT_SIZE];
 
 	kube_grant_name(name, job, 0);
 	return json_pack("[{s:s, s:s}]", "name", CLAIM, "resourceClaimName",
-	                 name);
+	                 home->claim ? home->claim : name);
 }
 
 static json_t *pod_spec(const struct kube_home *home, const struct run_job *job,
@@ -256,7 +256,8 @@ static json_t *pod_spec(const struct kube_home *home, const struct run_job *job,
 	    "runAsNonRoot", job->uid != 0);
 	if (home->by_claims && !kube_object_is_gang(job) &&
 	    job->req->gpus_milli)
-		json_object_set_new(spec, "resourceClaims", claims_of(name));
+		json_object_set_new(spec, "resourceClaims",
+		                    claims_of(home, name));
 	if (kube_agent_is(home, job))
 		add_agent(home, job, spec, v);
 	if (kube_object_is_gang(job))

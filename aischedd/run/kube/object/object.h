@@ -68,6 +68,9 @@ struct kube_home {
 	/* seconds after which the daemon gives up a silent node */
 	int64_t node_timeout;
 	bool by_claims; /* the pods of the job get GPUs by ResourceClaims */
+	/* the claim that the template of a Job of one pod names; NULL: it has
+	 * the name of kube_grant_name() */
+	const char *claim;
 	const char *namespace; /* of the objects */
 };
 
