@@ -228,7 +228,7 @@ static int local_amounts(const struct conf *conf, int64_t ret[RES_N])
 		if (is_local(conf, &conf->nodes[i]) &&
 		    is_this_machine(&conf->nodes[i]))
 			node = &conf->nodes[i];
-	status = machine_discover(&machine, node, arena, &err);
+	status = machine_discover(&machine, node, NULL, 0, arena, &err);
 	if (status == 0) {
 		ret[RES_CPU] = machine.node.cpu_milli;
 		ret[RES_MEM] = machine.node.mem_mib;

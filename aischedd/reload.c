@@ -136,6 +136,8 @@ static int check_devices(const struct conf *old, const struct conf *conf,
 		         conf->device_names[i], err) < 0 ||
 		    same("device sections", resource_of(&old->devices[i]),
 		         resource_of(&conf->devices[i]), err) < 0 ||
+		    same_list("device sections", &old->devices[i].pci,
+		              &conf->devices[i].pci, err) < 0 ||
 		    same_list("device sections", &old->devices[i].path,
 		              &conf->devices[i].path, err) < 0)
 			return -1;

@@ -28,6 +28,10 @@ struct event_base;
 struct run_device {
 	const char *name; /* no other device of the node has it */
 	uint8_t kind;     /* number of its section in the configuration */
+	/* its NUMA node, and the PCIe root under which it is, a number that
+	 * struct node_info explains */
+	uint8_t numa;
+	uint16_t root;
 };
 
 /* How the kubelet of a node places what a pod gets (its topology manager). */
@@ -105,6 +109,9 @@ struct node_info {
 	 * kind i are known by name; a node section cannot add any. */
 	const struct run_device *device;
 	uint32_t ndevices;
+	/* [ngpus] the PCIe root of each GPU, 0: unknown; NULL: all unknown.
+	 * GPUs and devices of the same root have the same number. */
+	const uint16_t *gpu_root;
 	uint8_t kinds_named;
 };
 

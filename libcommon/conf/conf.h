@@ -105,9 +105,13 @@ struct conf_device {
 	/* the resource by which device plugins count it, "rdma/hca"; NULL: only
 	 * node sections say how many a node has */
 	const char *resource;
-	/* patterns of device files: each is a device of this machine, of which
-	 * jobs get particular ones */
-	struct strlist path;
+	/*
+	 * Devices of this machine, of which jobs get particular ones. pci:
+	 * patterns "VENDOR:DEVICE" of devices on the PCI bus. path: patterns of
+	 * device files, each of them a device or, with `pci`, a file of such a
+	 * device.
+	 */
+	struct strlist pci, path;
 };
 
 struct conf_pool {

@@ -129,6 +129,28 @@ static int check_resource(const char *s, struct err *err)
 	               "bad resource '%s': give its domain, as in rdma/hca", s);
 }
 
+/* Whether *s begins with four hexadecimal digits or '*'; moves *s behind. */
+static bool take_pci_number(const char **s)
+{
+	size_t n = **s == '*' ? 1 : strspn(*s, "0123456789abcdef");
+	bool good = **s == '*' || n == 4;
+
+	*s += n;
+	return good;
+}
+
+static int check_pci(const char *text, struct err *err)
+{
+	const char *s = text;
+
+	if (take_pci_number(&s) && *s++ == ':' && take_pci_number(&s) && !*s)
+		return 0;
+	return err_set(err, EINVAL,
+	               "bad PCI device '%s': use VENDOR:DEVICE, as in "
+	               "15b3:101b or 15b3:*",
+	               text);
+}
+
 static int check_level_label(const char *s, struct err *err)
 {
 	const char *is = strchr(s, '=');
@@ -532,6 +554,7 @@ static const struct conf_key topology_keys[] = {
 #define AT(member) offsetof(struct conf_device, member)
 static const struct conf_key device_keys[] = {
 	KEY("resource", TEXT, resource, .check = check_resource),
+	KEY("pci", LIST, pci, .check = check_pci),
 	KEY("path", LIST, path, .check = check_path),
 };
 #undef AT

@@ -142,6 +142,63 @@ like "a device that cannot be named is told" "$(aictl status)" \
 sed -i 's/odd\*/even*/' "$conf"
 fails "changing paths" 1 "changing device sections needs a restart" aictl reload
 
+# The machine has GPUs 0 and 1 beside one adapter, 2 and 3 beside another.
+HWLOC_XMLFILE=$top_srcdir/tests/unit/run/local/machines/pairs.xml
+export HWLOC_XMLFILE
+machine "pool here { runner = local }" 'device rdma { pci = "15b3:*" }' \
+	'device other { pci = {"15b3:101b", "*:0001"} }'
+is "devices of the PCI bus are those of the first kind that matches" \
+	"$(aiq --nodes -h -o devices)" rdma:2
+seen='echo "$CUDA_VISIBLE_DEVICES $AISCHED_DEVICE_RDMA"'
+small='-c 0.1 --mem 10M'
+gate e
+# shellcheck disable=SC2086 # several words
+a=$(submit $small --gpus-per-task 2 --wrap "$(at_gate e)")
+wait_for is_state "$a" RUNNING
+# shellcheck disable=SC2086
+b=$(submit $small --gpus-per-task 2 --device rdma --wrap "$seen; $(at_gate e)")
+wait_for [ -s "slurm-$b.out" ]
+is "a job gets the adapter beside its GPUs" "$(cat "slurm-$b.out")" \
+	"2,3 0000:43:00.0"
+like "aiq JOB names it behind them" "$(aiq "$b")" \
+	'devices .*GPU 2-3 \(NUMA 1.*, rdma 0000:43:00\.0$'
+# shellcheck disable=SC2086
+c=$(submit $small --device rdma --wrap "$seen")
+becomes "a job without GPUs" "$c" COMPLETED
+is "gets the other adapter" "$(cat "slurm-$c.out")" " 0000:03:00.0"
+open_gate e
+wait_for is_state "$b" COMPLETED
+if [ "$(id -u)" = 0 ]; then
+	for i in 0 1; do
+		at=sys/devices/pci0000:00/0000:$((4 * i))3:00.0/infiniband/uverbs$i
+		mkdir -p "$at" sys/dev/char
+		ln -s "../../../$at" "sys/dev/char/3998:$i"
+		mknod -m 666 "ib$i" c 3998 "$i"
+	done
+	mknod -m 666 ib2 c 3998 2
+	AISCHED_SYS=$PWD/sys
+	export AISCHED_SYS
+	machine "pool here { runner = local  constrain_devices = yes }" \
+		"device rdma { pci = \"15b3:*\"  path = \"$PWD/ib*\" }"
+	unlike "the files of all adapters are known" "$(aictl status)" 'Devices:'
+	# shellcheck disable=SC2086
+	a=$(submit $small --device rdma --wrap "$seen"'; for i in 0 1 2; do
+		{ : <ib$i; } 2>&1 | grep -oE "not permitted|No such device"
+	done')
+	becomes "a job with an adapter" "$a" COMPLETED
+	is "can open its file, and files of no adapter" "$(cat "slurm-$a.out")" \
+		" 0000:03:00.0
+No such device
+not permitted
+No such device"
+	unset AISCHED_SYS
+	machine "pool here { runner = local  constrain_devices = yes }" \
+		'device rdma { pci = "15b3:*" }'
+	like "files that are not known are told" "$(aictl status)" \
+		"Devices: the files of some are not known \\('path'\\); a job could"
+fi
+unset HWLOC_XMLFILE
+
 if [ "$(id -u)" = 0 ]; then
 	mknod -m 666 dev0 c 3998 0
 	mknod -m 666 dev1 c 3998 1

@@ -19,17 +19,18 @@
 #define PCI_VENDOR_NVIDIA     0x10de
 #define PCI_VENDOR_AMD        0x1002
 
-/* Add a GPU near this object of hwloc. Returns its entry, or NULL if there are
- * LIMIT_GPUS already. */
+/* Add a GPU, which is this object of hwloc (NULL: unknown). Returns its entry,
+ * or NULL if there are LIMIT_GPUS already. */
 static struct gpu_id *add(struct gpus *gpus, hwloc_topology_t topo,
-                          hwloc_obj_t near)
+                          hwloc_obj_t dev)
 {
 	struct gpu_id *id = &gpus->id[gpus->n];
 
 	if (gpus->n == LIMIT_GPUS)
 		return NULL;
 	*id = (struct gpu_id){ .minor = -1, .index = gpus->n };
-	gpus->numa[gpus->n++] = numa_of(topo, near, false);
+	gpus->root[gpus->n] = root_of(dev);
+	gpus->numa[gpus->n++] = numa_of_device(topo, dev);
 	return id;
 }
 
@@ -96,12 +97,10 @@ static const char *text_of(const json_t *gpu, const char *key)
 static hwloc_obj_t find_bus(hwloc_topology_t topo, const char *id)
 {
 	unsigned domain, bus, device, function;
-	hwloc_obj_t pci;
 
 	if (sscanf(id, "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4)
 		return NULL;
-	pci = hwloc_get_pcidev_by_busid(topo, domain, bus, device, function);
-	return pci ? hwloc_get_non_io_ancestor_obj(topo, pci) : NULL;
+	return hwloc_get_pcidev_by_busid(topo, domain, bus, device, function);
 }
 
 static int32_t minor_of(const json_t *number)
@@ -282,8 +281,7 @@ static void find_os_devices(struct gpus *gpus, hwloc_topology_t topo,
 
 			if (!by || strcmp(by, backends[b]))
 				continue;
-			id = add(gpus, topo,
-			         hwloc_get_non_io_ancestor_obj(topo, dev));
+			id = add(gpus, topo, dev);
 			if (!id)
 				return;
 			ret_dev[id->index] = dev;
@@ -370,10 +368,8 @@ static void find_pci(struct gpus *gpus, hwloc_topology_t topo, bool nvidia)
 	hwloc_obj_t pci = NULL;
 
 	while ((pci = hwloc_get_next_pcidev(topo, pci))) {
-		hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(topo, pci);
-
 		if (is_gpu(pci, nvidia))
-			add(gpus, topo, near);
+			add(gpus, topo, pci);
 	}
 }
 

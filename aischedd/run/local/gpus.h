@@ -30,6 +30,8 @@ struct gpus {
 	struct gpu_id id[LIMIT_GPUS];
 	/* hwloc's logical index of each GPU's NUMA node */
 	uint8_t numa[LIMIT_GPUS];
+	/* root_of() of each GPU */
+	uint16_t root[LIMIT_GPUS];
 	/* number of each GPU's link group; see gpus_group() */
 	uint8_t link[LIMIT_GPUS];
 	/* the same instances as one number (libcommon/mig.h); 0: the GPU is

@@ -148,6 +148,7 @@ static void note_gpus(struct machine *m, const struct conf_node *conf,
 	m->node.gpu_mem_mib = least_memory(&m->gpus, n);
 	m->node.gpu_numa = m->gpus.numa;
 	m->node.gpu_link = m->gpus.link;
+	m->node.gpu_root = m->gpus.root;
 	for (uint32_t i = 0; i < n; i++)
 		any |= m->gpus.parts[i];
 	m->node.gpu_parts = any ? m->gpus.parts : NULL;
@@ -157,7 +158,22 @@ static void note_gpus(struct machine *m, const struct conf_node *conf,
 		m->node.gpu_type = arena_strdup(arena, m->node.gpu_type);
 }
 
+/* Let hwloc keep all PCI devices if jobs get particular devices:
+ * it leaves out those of uncommon classes. */
+static void filter_devices(hwloc_topology_t topo,
+                           const struct conf_device *kind, size_t n)
+{
+	hwloc_topology_set_io_types_filter(topo,
+	                                   HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+	for (size_t i = 0; i < n; i++)
+		if (kind[i].pci.n || kind[i].path.n)
+			hwloc_topology_set_type_filter(
+			    topo, HWLOC_OBJ_PCI_DEVICE,
+			    HWLOC_TYPE_FILTER_KEEP_ALL);
+}
+
 int machine_discover(struct machine *ret, const struct conf_node *conf,
+                     const struct conf_device *kind, size_t n,
                      struct arena *arena, struct err *err)
 {
 	hwloc_topology_t topo;
@@ -165,8 +181,7 @@ int machine_discover(struct machine *ret, const struct conf_node *conf,
 
 	if (hwloc_topology_init(&topo) < 0)
 		return err_sys(err, "cannot ask hwloc");
-	hwloc_topology_set_io_types_filter(topo,
-	                                   HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+	filter_devices(topo, kind, n);
 	if (hwloc_topology_load(topo) < 0) {
 		hwloc_topology_destroy(topo);
 		return err_sys(err, "hwloc cannot read this machine");
@@ -179,6 +194,8 @@ int machine_discover(struct machine *ret, const struct conf_node *conf,
 	find_cpus(ret, topo, arena);
 	gpus_find(&ret->gpus, topo, arena);
 	note_gpus(ret, conf, arena);
+	devices_find(&ret->devices, kind, n, topo, arena);
+	devices_tell(&ret->devices, &ret->node);
 	hwloc_topology_destroy(topo);
 	return 0;
 }

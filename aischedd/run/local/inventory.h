@@ -21,7 +21,7 @@ struct machine {
 	/* there is more than one NUMA node */
 	bool many_numa;
 	struct gpus gpus;       /* the GPUs that were found */
-	struct devices devices; /* set by devices_find() */
+	struct devices devices; /* the devices besides GPUs */
 };
 
 /* Returns the size in MiB of the file system of a folder, without what is kept
@@ -31,10 +31,12 @@ int64_t machine_disk_mib(const char *dir);
 /*
  * Find what this machine has: with hwloc, the hardware threads that our CPU
  * affinity allows, in hwloc's logical order; the memory, but no more than the
- * limit of our cgroup; and the GPUs, whose number and type conf (may be NULL)
- * overrides. All results are in the arena. Fails with the error of hwloc.
+ * limit of our cgroup; the GPUs, whose number and type conf (may be NULL)
+ * overrides; and the devices of these n kinds. All results are in the arena.
+ * Fails with the error of hwloc.
  */
 int machine_discover(struct machine *ret, const struct conf_node *conf,
+                     const struct conf_device *kind, size_t n,
                      struct arena *arena, struct err *err);
 
 #endif

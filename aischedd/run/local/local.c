@@ -213,7 +213,9 @@ static void note_devices(struct local *l)
 	const char *gpus = cannot_constrain(l), *others = NULL;
 
 	if (l->constrain_devices && l->machine.devices.n)
-		others = cannot_deny(l);
+		others = devices_know_files(&l->machine.devices)
+		             ? cannot_deny(l)
+		             : "the files of some are not known ('path')";
 	l->constrain_others = l->constrain_devices && !others;
 	/* If devices cannot be denied, each job can open all GPUs of the
 	 * machine. Then CUDA counts all of them, and CUDA_VISIBLE_DEVICES must
@@ -357,12 +359,10 @@ static int prepare(struct local *l, const struct runner_local_conf *conf,
 	if (!l->shepherd)
 		return -1;
 	l->gpu_program = program_path("gpu", "aisched-gpu", NULL);
-	if (machine_discover(&l->machine, conf->node, l->arena, err) < 0)
+	if (machine_discover(&l->machine, conf->node, conf->devices,
+	                     conf->ndevices, l->arena, err) < 0)
 		return -1;
 	l->machine.node.tmp_mib = machine_disk_mib(l->tmp_dir);
-	devices_find(&l->machine.devices, conf->devices, conf->ndevices,
-	             l->arena);
-	devices_tell(&l->machine.devices, &l->machine.node);
 	if (nursery_open(l, err) < 0)
 		return -1;
 	clock_boot_id(l->boot);

@@ -107,10 +107,10 @@ static void deny_parts(const struct order *o, struct device_list *ret)
 	}
 }
 
-/* Add a device to the list of its major number. Devices of a list that denies
- * all others are denied already. */
+/* Add a device file to the list of its major number. Devices of a list that
+ * denies all others are denied already. */
 static size_t deny_one(struct device_list *list, size_t n,
-                       const struct order_device *d)
+                       const struct order_file *d)
 {
 	size_t i = 0;
 
@@ -134,8 +134,9 @@ static size_t deny_others(const struct order *o, struct device_list *list,
 	for (uint32_t i = 0; i < o->job.ntasks; i++)
 		own |= o->job.task[i].devs;
 	for (uint32_t i = 0; i < o->ndevices; i++)
-		if (!(own >> i & 1))
-			n = deny_one(list, n, &o->device[i]);
+		for (uint32_t k = 0; k < o->device[i].nfiles; k++)
+			if (!(own >> i & 1))
+				n = deny_one(list, n, &o->device[i].file[k]);
 	return n;
 }
 

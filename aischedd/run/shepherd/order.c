@@ -164,19 +164,24 @@ static json_t *gpus_to_json(const struct order *order)
 	return gpus;
 }
 
-/* Returns the devices of the node as [["rdma", "/dev/r0", 231, 192]]: kind,
- * name, major and minor number of each. */
+/* Returns the devices of the node as [["rdma", "/dev/r0", [231, 192]]]: kind,
+ * name, and major and minor number of each of its files. */
 static json_t *devices_to_json(const struct order *order)
 {
 	json_t *devices = json_array();
 
 	for (uint32_t i = 0; i < order->ndevices; i++) {
 		const struct order_device *d = &order->device[i];
+		json_t *files = json_array();
 
-		json_array_append_new(devices,
-		                      json_pack("[s s I I]", d->kind, d->name,
-		                                (json_int_t)d->major,
-		                                (json_int_t)d->minor));
+		for (uint32_t k = 0; k < d->nfiles; k++) {
+			json_array_append_new(files,
+			                      json_integer(d->file[k].major));
+			json_array_append_new(files,
+			                      json_integer(d->file[k].minor));
+		}
+		json_array_append_new(
+		    devices, json_pack("[s s o]", d->kind, d->name, files));
 	}
 	return devices;
 }
@@ -461,24 +466,38 @@ static int read_gpus(struct order *ret, json_t *gpus, struct err *err)
 	return 0;
 }
 
+static int read_device(struct order_device *ret, json_t *entry, struct err *err)
+{
+	json_error_t why;
+	json_t *files;
+
+	if (json_unpack_ex(entry, &why, JSON_STRICT, "[s s o]", &ret->kind,
+	                   &ret->name, &files) < 0)
+		return bad(err, &why);
+	ret->nfiles = (uint32_t)json_array_size(files) / 2;
+	if (ret->nfiles > ORDER_FILES)
+		return err_set(err, EINVAL, "the order has bad devices");
+	for (uint32_t i = 0; i < ret->nfiles; i++) {
+		const json_t *major = json_array_get(files, 2 * (size_t)i);
+		const json_t *minor = json_array_get(files, 2 * (size_t)i + 1);
+
+		ret->file[i].major = (uint32_t)json_integer_value(major);
+		ret->file[i].minor = (uint32_t)json_integer_value(minor);
+	}
+	return 0;
+}
+
 static int read_devices(struct order *ret, json_t *devices, struct err *err)
 {
 	size_t n = json_array_size(devices), i;
-	json_error_t why;
 	json_t *entry;
 
 	if (!json_is_array(devices) || n > LIMIT_DEVICES)
 		return err_set(err, EINVAL, "the order has bad devices");
 	ret->ndevices = (uint32_t)n;
 	json_array_foreach(devices, i, entry) {
-		struct order_device *d = &ret->device[i];
-		json_int_t major, minor;
-
-		if (json_unpack_ex(entry, &why, JSON_STRICT, "[s s I I]",
-		                   &d->kind, &d->name, &major, &minor) < 0)
-			return bad(err, &why);
-		d->major = (uint32_t)major;
-		d->minor = (uint32_t)minor;
+		if (read_device(&ret->device[i], entry, err) < 0)
+			return -1;
 	}
 	return 0;
 }

@@ -20,6 +20,8 @@
 #include "libcommon/mem.h"
 #include "libcommon/mig.h"
 
+enum { ORDER_FILES = 4 }; /* device files of one device */
+
 /* A partition (MIG) that a GPU of the node has. */
 struct order_part {
 	const char *uuid; /* NULL: there is no such partition */
@@ -28,10 +30,16 @@ struct order_part {
 	int32_t cap[2];
 };
 
-/* A device of the node that a job gets by name, with its device file. */
+/* A device of the node that a job gets by name, with the numbers of its device
+ * files. */
+struct order_file {
+	uint32_t major, minor;
+};
+
 struct order_device {
 	const char *kind, *name;
-	uint32_t major, minor;
+	uint32_t nfiles;
+	struct order_file file[ORDER_FILES];
 };
 
 struct order {

@@ -90,6 +90,8 @@ void devices_seen(struct state *state, uint32_t n, const struct node_info *info)
 		devices_intern(node, info->device[i].name,
 		               strlen(info->device[i].name));
 		node->named->kind[i] = info->device[i].kind;
+		node->named->numa[i] = info->device[i].numa;
+		node->named->root[i] = info->device[i].root;
 	}
 	d = node->named;
 	if (d)
@@ -107,17 +109,90 @@ void devices_seen(struct state *state, uint32_t n, const struct node_info *info)
 
 /* --- giving --------------------------------------------------------------- */
 
-/* Returns the first n devices of a kind that are not in `held`. */
-static uint64_t choose(const struct node_devices *d, size_t kind, int n,
-                       uint64_t held)
+/* How far a device is from the GPUs of a task or, if it has none, its CPUs. */
+enum distance {
+	BESIDE, /* under the root of a GPU that has no device of the kind yet */
+	UNDER,  /* under the root of one of its GPUs */
+	NEAR,   /* in a NUMA node of the task */
+	FAR
+};
+
+/* Where a task is on its node. */
+struct spot {
+	uint32_t nroots;
+	uint16_t root[LIMIT_GPUS]; /* PCIe roots of its GPUs, if known */
+	bool used[LIMIT_GPUS];     /* a device beside this GPU was chosen */
+	uint64_t numas;            /* bit i: NUMA node i */
+};
+
+static void find_spot(struct spot *spot, const struct node *node,
+                      const struct placement *place, uint32_t i)
+{
+	const struct snap_task *task = &place->task[i];
+
+	*spot = (struct spot){ 0 };
+	for (uint32_t g = 0; g < node->ngpus && g < LIMIT_GPUS; g++) {
+		if (!(task->gpus >> g & 1))
+			continue;
+		spot->numas |= UINT64_C(1) << node_gpu_numa(node, g) % 64;
+		if (node->gpu_root[g])
+			spot->root[spot->nroots++] = node->gpu_root[g];
+	}
+	for (uint32_t c = task->cpu_first; !task->gpus && c < task[1].cpu_first;
+	     c++)
+		if (place->cpu_use[c].cpu < node->ncpus)
+			spot->numas |=
+			    UINT64_C(1)
+			    << node->cpu_numa[place->cpu_use[c].cpu] % 64;
+}
+
+/* Returns the distance to device i. Sets ret_gpu to the GPU beside it. */
+static enum distance distance_of(const struct spot *spot,
+                                 const struct node_devices *d, uint32_t i,
+                                 uint32_t *ret_gpu)
+{
+	enum distance ret = spot->numas >> d->numa[i] % 64 & 1 ? NEAR : FAR;
+
+	for (uint32_t g = 0; g < spot->nroots; g++) {
+		if (spot->root[g] != d->root[i])
+			continue;
+		*ret_gpu = g;
+		ret = UNDER;
+		if (!spot->used[g])
+			return BESIDE;
+	}
+	return ret;
+}
+
+/* Returns n devices of a kind that are not in `held`: the nearest, and of equal
+ * ones the first. */
+static uint64_t choose(const struct node_devices *d, struct spot *spot,
+                       size_t kind, int n, uint64_t held)
 {
 	uint64_t ret = 0;
 
-	for (uint32_t i = 0; i < d->nhere && n > 0; i++) {
-		if (d->kind[i] != kind || held >> i & 1)
-			continue;
-		ret |= UINT64_C(1) << i;
-		n--;
+	memset(spot->used, 0, sizeof(spot->used));
+	for (; n > 0; n--) {
+		enum distance least = FAR + 1;
+		uint32_t best = 0, beside = 0;
+
+		for (uint32_t i = 0; i < d->nhere; i++) {
+			enum distance at;
+			uint32_t gpu = 0;
+
+			if (d->kind[i] != kind || (held | ret) >> i & 1)
+				continue;
+			at = distance_of(spot, d, i, &gpu);
+			if (at >= least)
+				continue;
+			least = at;
+			best = i;
+			beside = gpu;
+		}
+		if (least > FAR)
+			break;
+		spot->used[beside] |= least == BESIDE;
+		ret |= UINT64_C(1) << best;
 	}
 	return ret;
 }
@@ -141,6 +216,7 @@ void devices_give(struct state *state, const struct job *job,
 	const struct conf *conf = state->conf;
 	struct device_counts need = { { 0 } };
 	uint64_t held = 0;
+	struct spot spot;
 	struct spec spec;
 
 	spec_unpack(&spec, job->packed);
@@ -155,10 +231,11 @@ void devices_give(struct state *state, const struct job *job,
 		task->devs = 0;
 		if (!d || !devices_any(&need))
 			continue;
+		find_spot(&spot, &state->nodes.node[task->node], place, i);
 		if (!i || task->node != task[-1].node)
 			held = held_on(state, task->node, place, i);
 		for (size_t k = 0; k < conf->ndevices; k++)
-			task->devs |= choose(d, k, need.n[k], held);
+			task->devs |= choose(d, &spot, k, need.n[k], held);
 		held |= task->devs;
 	}
 }

@@ -2,9 +2,9 @@
  * device.h - which devices of its node a task gets, besides GPUs
  *
  * Plans count devices, as all of a kind on a node are alike. If the runner
- * knows them by name, a task that starts gets particular ones: the first that
- * no other task has. They are bits in struct snap_task, and names in the store,
- * because the runner may report others after a restart.
+ * knows them by name, a task that starts gets particular ones that no other
+ * task has, as near to its GPUs as can be. They are bits in struct snap_task,
+ * and names in the store, because the runner may report others after a restart.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_DEVICE_H
 #define AISCHEDD_STATE_CLUSTER_DEVICE_H
@@ -26,7 +26,9 @@ struct node_devices {
 	 * are gone, but tasks had them when the store was read. */
 	uint32_t n, nhere;
 	char *name[LIMIT_DEVICES];
-	uint8_t kind[LIMIT_DEVICES]; /* of those that are here */
+	/* of those that are here, as the runner reports */
+	uint8_t kind[LIMIT_DEVICES], numa[LIMIT_DEVICES];
+	uint16_t root[LIMIT_DEVICES];
 };
 
 /* Store the devices that the runner of a node reports. */

@@ -544,6 +544,7 @@ void state_node_seen(struct state *state, uint32_t pool,
 	free(node->cpu_reserved);
 	free(node->gpu_link);
 	free(node->gpu_parts);
+	free(node->gpu_root);
 	free(node->parts_others);
 	free(node->numa_found);
 	if (node->gone)
@@ -563,6 +564,7 @@ void state_node_seen(struct state *state, uint32_t pool,
 	node->cpu_core = copy(info->cpu_core, info->ncpus, 2);
 	node->cpu_reserved = xcalloc(info->ncpus + 1, sizeof(bool));
 	node->gpu_link = copy(info->gpu_link, info->ngpus, 1);
+	node->gpu_root = copy(info->gpu_root, info->ngpus, 2);
 	node->gpu_parts =
 	    info->gpu_parts ? copy(info->gpu_parts, info->ngpus, 8) : NULL;
 	node->parts_others = info->used_parts
@@ -640,6 +642,7 @@ void node_clear(struct node *node)
 	free(node->gpu_numa);
 	free(node->gpu_link);
 	free(node->gpu_parts);
+	free(node->gpu_root);
 	free(node->parts_others);
 	free(node->gpu_held);
 	free(node->zone_gpus);

@@ -65,6 +65,7 @@ struct node {
 	 * set if it knows those of kind i */
 	struct node_devices *named;
 	uint8_t kinds_named;
+	uint16_t *gpu_root; /* PCIe root of each GPU; 0: unknown */
 	uint8_t *cpu_numa, *gpu_numa, *gpu_link;
 	uint16_t *cpu_core;
 	/* cpu_reserved[i]: CPU i is reserved for the system */

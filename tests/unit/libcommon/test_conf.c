@@ -396,6 +396,9 @@ static const struct {
 	{ "a pattern that is no path", "device rdma { path = \"uverbs*\" }",
 	  "t:1: device 'rdma': path: bad path 'uverbs*': use one that begins "
 	  "with /" },
+	{ "a device without vendor", "device rdma { pci = \"101b\" }",
+	  "t:1: device 'rdma': pci: bad PCI device '101b': use VENDOR:DEVICE, "
+	  "as in 15b3:101b or 15b3:*" },
 	{ "too many kinds of devices",
 	  "device a { } device b { } device c { } device d { } device e { }\n"
 	  "device f { } device g { } device h { }\ndevice i { }",

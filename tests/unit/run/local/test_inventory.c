@@ -40,7 +40,8 @@ START_TEST(gpus_and_numa_nodes_are_those_of_hwloc)
 	snprintf(path, sizeof(path), "%s/tests/unit/run/local/machines/%s.xml",
 	         top ? top : ".", want->file);
 	setenv("HWLOC_XMLFILE", path, 1);
-	ck_assert_int_eq(machine_discover(&machine, NULL, arena, &err), 0);
+	ck_assert_int_eq(machine_discover(&machine, NULL, NULL, 0, arena, &err),
+	                 0);
 	unsetenv("HWLOC_XMLFILE");
 	ck_assert_uint_eq(machine.node.ngpus, strlen(want->numa));
 	ck_assert_str_eq(machine.node.gpu_type, want->type);
@@ -54,6 +55,38 @@ START_TEST(gpus_and_numa_nodes_are_those_of_hwloc)
 	ck_assert_int_gt(machine.node.numa_mem[0], 0);
 	ck_assert_int_eq(machine.node.numa_mem[0], machine.node.numa_mem[1]);
 	ck_assert_int_le(machine.node.numa_mem[0] * 2, machine.node.mem_mib);
+	arena_free(arena);
+}
+END_TEST
+
+START_TEST(devices_are_near_gpus)
+{
+	static const char *const patterns[] = { "15b3:*" };
+	const struct conf_device kind = { .name = "rdma",
+		                          .pci = { 1, patterns } };
+	const char *top = getenv("top_srcdir");
+	struct arena *arena = arena_new();
+	const struct node_info *node;
+	struct machine machine;
+	char path[4096];
+	struct err err;
+
+	snprintf(path, sizeof(path), "%s/tests/unit/run/local/machines/%s.xml",
+	         top ? top : ".", "pairs");
+	setenv("HWLOC_XMLFILE", path, 1);
+	ck_assert_int_eq(
+	    machine_discover(&machine, NULL, &kind, 1, arena, &err), 0);
+	unsetenv("HWLOC_XMLFILE");
+	node = &machine.node;
+	ck_assert_uint_eq(node->ndevices, 2);
+	ck_assert_int_eq(node->devs.n[0], 2);
+	ck_assert_str_eq(node->device[1].name, "0000:43:00.0");
+	ck_assert_uint_eq(node->device[0].numa, 0);
+	ck_assert_uint_eq(node->device[1].numa, 1);
+	ck_assert_uint_ne(node->gpu_root[0], 0);
+	ck_assert_uint_eq(node->gpu_root[0], node->device[0].root);
+	ck_assert_uint_eq(node->gpu_root[3], node->device[1].root);
+	ck_assert_uint_ne(node->gpu_root[0], node->gpu_root[3]);
 	arena_free(arena);
 }
 END_TEST
@@ -97,5 +130,6 @@ SUITE(inventory)
 {
 	tcase_add_loop_test(tc, gpus_and_numa_nodes_are_those_of_hwloc, 0,
 	                    ARRAY_SIZE(wants));
+	tcase_add_test(tc, devices_are_near_gpus);
 	tcase_add_test(tc, link_groups_are_cliques_at_half_the_best_width);
 }

@@ -585,8 +585,11 @@ START_TEST(an_order_arrives_as_it_was)
 	f.task[1].units = 0xf0;
 	f.task[0].devs = 2;
 	f.order.ndevices = 2;
-	f.order.device[0] = (struct order_device){ "ib", "/dev/i0", 231, 0 };
-	f.order.device[1] = (struct order_device){ "ib", "/dev/i1", 231, 9 };
+	f.order.device[0] =
+	    (struct order_device){ "ib", "/dev/i0", 0, { { 0, 0 } } };
+	f.order.device[1] = (struct order_device){
+		"ib", "/dev/i1", 2, { { 231, 9 }, { 7, 8 } }
+	};
 	f.order.constrain_others = true;
 	f.order.node_gpus = 2;
 	f.order.gpu_part[1][4] = (struct order_part){ "MIG-4", { 12, -1 } };
@@ -618,8 +621,11 @@ START_TEST(an_order_arrives_as_it_was)
 	ck_assert_uint_eq(got.job.task[1].devs, 0);
 	ck_assert_uint_eq(got.ndevices, 2);
 	ck_assert_str_eq(got.device[1].kind, "ib");
-	ck_assert_uint_eq(got.device[1].major, 231);
-	ck_assert_uint_eq(got.device[1].minor, 9);
+	ck_assert_uint_eq(got.device[0].nfiles, 0);
+	ck_assert_uint_eq(got.device[1].nfiles, 2);
+	ck_assert_uint_eq(got.device[1].file[0].major, 231);
+	ck_assert_uint_eq(got.device[1].file[0].minor, 9);
+	ck_assert_uint_eq(got.device[1].file[1].minor, 8);
 	ck_assert(got.constrain_others && !got.constrain_devices);
 	ck_assert_str_eq(order_part(&got, &got.job.task[1])->uuid, "MIG-4");
 	ck_assert_int_eq(got.gpu_part[1][4].cap[0], 12);
