@@ -193,7 +193,7 @@ ok "half an elastic job runs beside it" wait_for runs "$id" 1
 between say 404 /binding
 aicancel "$other"
 ok "it grows: a pod has GPUs, and is not bound" wait_for \
-	eval 'has_tasks "$id" 2 && devices_are "$id" "$four"'
+	eval "has_tasks $id 2 && devices_are $id \"$four\""
 better=$(aisub --parsable --class interactive --gpus-per-task 2 \
 	--nodelist more-1 --wrap true)
 ok "it must shrink" wait_for has_tasks "$id" 1

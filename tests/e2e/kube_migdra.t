@@ -144,18 +144,13 @@ kube create namespace "$ns" >/dev/null
 slice mig-0 1 "$(gpu gpu-2)" "$(part 0:3g.40gb:0:4)" "$(part 0:3g.40gb:4:4)" \
 	"$(part 1:4g.40gb:0:4)" "$(part 1:1g.10gb:4:1)" "$(part 1:1g.10gb:5:1)"
 
-# [KEY=VALUE]: writes the configuration
-configure_for()
-{
-	configure "
+configure "
 queue default { grace = \"1s\" }
 pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
 	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes
 	device_driver = \"gpu.test\"  device_class = \"gpu.test\"
-	mig_class = \"${1-mig.test}\" }
+	mig_class = \"mig.test\" }
 scheduling { resume_cooldown = \"0s\"  max_evictions_per_hour = 60 }"
-}
-configure_for
 start_daemon || bail "aischedd does not start"
 
 # --- what jobs get ------------------------------------------------------------

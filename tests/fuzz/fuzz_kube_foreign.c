@@ -13,9 +13,8 @@ static const struct conf_pool pool = { .name = "gpu",
 static const char *const names[] = { "zone", "rack" };
 static const struct conf_topology topology = { .levels = { 2, names },
 	                                       .keys = { 2, names } };
-static const struct kube_home home = {
-	&pool, "c1", "store1", 600, false, "ns"
-};
+static const struct kube_home home = { &pool, "c1", "store1", 600,
+	                               false, NULL, "ns" };
 
 static void look_at(json_t *obj)
 {

@@ -35,10 +35,12 @@ struct kube_claimed *kube_share_of(const struct kube_attempt *a, uint32_t index)
 {
 	const struct kube_task *task =
 	    kube_attempt_at((struct kube_attempt *)a, index);
-	const char *name = task ? task->pod.claim : "";
+	const char *name = task ? task->pod.claim : NULL;
 	struct kube_claimed *claim;
 
-	if (task && !*name)
+	if (!task)
+		return NULL;
+	if (!name || !*name)
 		name =
 		    kube_word_at(json_array_get(task->pod.grants, 0), "claim");
 	claim = kube_devices_claim(a->kube, a->space->name, name);

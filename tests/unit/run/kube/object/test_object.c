@@ -22,8 +22,8 @@ static const struct conf_pool pool = { .name = "gpu",
 	                               .gpu_resource = GPU,
 	                               .image = "pool:1",
 	                               .allow_mounts = { 2, allowed } };
-static const struct kube_home home = { &pool, "My.Cluster", "store1",
-	                               600,   false,        "ns" };
+static const struct kube_home home = { &pool, "My.Cluster", "store1", 600,
+	                               false, NULL,         "ns" };
 static const char *const nodes[] = { "a", "b" };
 static const struct snap_task tasks[5]; /* enough for every test */
 static struct spec spec;
@@ -88,8 +88,8 @@ END_TEST
 
 START_TEST(says_whose_it_is)
 {
-	const struct kube_home other = { &pool, "My.Cluster", "store2",
-		                         600,   false,        "ns" };
+	const struct kube_home other = { &pool, "My.Cluster", "store2", 600,
+		                         false, NULL,         "ns" };
 	struct kube_owner owner;
 	json_t *obj = made();
 
@@ -313,7 +313,9 @@ static const struct {
 START_TEST(cpus_are_asked_for_as_the_pool_says)
 {
 	struct conf_pool own = pool;
-	const struct kube_home there = { &own, "c", "s", 600, false, "ns" };
+	const struct kube_home there = {
+		&own, "c", "s", 600, false, NULL, "ns"
+	};
 	json_t *obj, *pod, *resources, *limit;
 	struct err err;
 
@@ -355,7 +357,8 @@ START_TEST(has_what_the_pool_gives_all)
 {
 	static const char *const secrets[] = { "first", "second" };
 	struct conf_pool giving = pool;
-	const struct kube_home there = { &giving, "c", "s", 600, false, "ns" };
+	const struct kube_home there = { &giving, "c",  "s", 600,
+		                         false,   NULL, "ns" };
 	struct err err;
 	json_t *obj, *pod, *list;
 
@@ -435,7 +438,9 @@ START_TEST(links_below_an_allowed_folder_stay_in_it)
 	static const char *const these[] = { "/data", "/home/*",
 		                             "/scratch?/x" };
 	struct conf_pool open = pool;
-	const struct kube_home there = { &open, "c", "s", 600, false, "ns" };
+	const struct kube_home there = {
+		&open, "c", "s", 600, false, NULL, "ns"
+	};
 	const json_t *main, *mount;
 	struct kube_reader r;
 	struct err err;
@@ -480,7 +485,9 @@ END_TEST
 START_TEST(root_keeps_the_rights_of_a_container)
 {
 	struct conf_pool lax = pool;
-	const struct kube_home there = { &lax, "c", "s", 600, false, "ns" };
+	const struct kube_home there = {
+		&lax, "c", "s", 600, false, NULL, "ns"
+	};
 	struct err err;
 	json_t *obj;
 	const json_t *pod;
@@ -525,7 +532,9 @@ END_TEST
 START_TEST(without_image)
 {
 	struct conf_pool bare = pool;
-	const struct kube_home there = { &bare, "c", "s", 600, false, "ns" };
+	const struct kube_home there = {
+		&bare, "c", "s", 600, false, NULL, "ns"
+	};
 	struct err err;
 
 	bare.image = NULL;
@@ -843,7 +852,9 @@ START_TEST(a_script_that_runs_once_is_a_pod_for_each_node)
 {
 	static const char *const four[] = { "a", "a", "b", "b" };
 	struct conf_pool with = pool;
-	const struct kube_home there = { &with, "c", "s", 600, false, "ns" };
+	const struct kube_home there = {
+		&with, "c", "s", 600, false, NULL, "ns"
+	};
 	struct err err;
 	json_t *obj;
 	char *own;
