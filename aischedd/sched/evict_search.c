@@ -196,9 +196,25 @@ static bool try_task(struct evictor *e, uint32_t run)
 	return found;
 }
 
-/* Try to place what the step evicts, which is one task or a whole run,
- * on other nodes. */
-static bool try_elsewhere(struct evictor *e, const struct evict_step *step)
+/* Close the nodes that what the step evicts leaves, and whose kubelets choose
+ * devices: there it would only get what it has (sign 1); or open them (-1). */
+static void close_left(struct evictor *e, const struct evict_step *step,
+                       int sign)
+{
+	const struct snap *s = e->s;
+	uint32_t first = step->task, end = step->task + 1;
+
+	if (step->task == SNAP_NONE) {
+		first = s->run.task_first[step->run];
+		end = s->run.task_first[step->run + 1];
+	}
+	for (uint32_t t = first; t < end; t++)
+		if (s->node.chooses[s->task[t].node])
+			close_node(e, s->task[t].node, sign);
+}
+
+/* Try to place what the step evicts, which is one task or a whole run. */
+static bool try_places(struct evictor *e, const struct evict_step *step)
 {
 	if (step->task != SNAP_NONE) {
 		place_for_run(e->p->place, step->run);
@@ -207,6 +223,18 @@ static bool try_elsewhere(struct evictor *e, const struct evict_step *step)
 	place_for_moved(e->p->place, step->run);
 	return promise_may_move(e->p->promises, step->run, e->moved.n + 1) &&
 	       try_run(e, step->run);
+}
+
+/* Likewise, at another place than before: on other nodes or, where the plan
+ * chooses devices, on other devices of the same nodes. */
+static bool try_elsewhere(struct evictor *e, const struct evict_step *step)
+{
+	bool found;
+
+	close_left(e, step, 1);
+	found = try_places(e, step);
+	close_left(e, step, -1);
+	return found;
 }
 
 /* Record the tasks that have just been placed on trial as the new place of the

@@ -108,6 +108,9 @@ struct snap_nodes {
 	const uint8_t
 	    *mig; /* enum mig_model: partitions that its GPUs can have */
 	const int64_t *gpu_mem; /* MiB of each of its GPUs; 0: unknown */
+	/* 1: its kubelet chooses the devices of tasks, so no task is moved to
+	 * other devices there */
+	const uint8_t *chooses;
 	/* start nothing on the node before this time: a start failed there, or
 	 * it is still coming */
 	const int64_t *retry_at;

@@ -155,6 +155,25 @@ static bool same_nodes(const struct audit *a, const struct plan_claim *c,
 	return c->n == n;
 }
 
+/* Whether a run that moves would be on a node again whose kubelet chooses
+ * devices. */
+static bool returns(const struct audit *a, const struct plan_claim *c)
+{
+	const struct snap *s = a->s;
+
+	for (uint32_t i = 0; i < c->n; i++) {
+		uint32_t node = a->plan->claim_node[c->node_first + i];
+		uint32_t t = s->run.task_first[c->run];
+
+		while (t < s->run.task_first[c->run + 1] &&
+		       s->task[t].node != node)
+			t++;
+		if (t < s->run.task_first[c->run + 1] && s->node.chooses[node])
+			return true;
+	}
+	return false;
+}
+
 /* Check the claim of a run, which is evicted and starts again elsewhere, or
  * which grows. */
 static int check_run_claim(struct audit *a, const struct plan_claim *c)
@@ -185,6 +204,8 @@ static int check_run_claim(struct audit *a, const struct plan_claim *c)
 		           : check_bad(a, job, "goes elsewhere than said");
 	if (a->out[c->run]->suspend)
 		return check_bad(a, job, "is suspended and moves");
+	if (returns(a, c))
+		return check_bad(a, job, "moves to where it is");
 	if (c->n > n ||
 	    (c->n < n && c->n < s->req.min_tasks[s->run.req[c->run]]))
 		return check_bad(a, job, "moves with %u tasks", (unsigned)c->n);

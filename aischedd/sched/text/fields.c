@@ -91,6 +91,7 @@ static const struct snap_field node_fields[] = {
 	REF("domain", node.domain, SNAP_NONE, SPACE_DOMAIN),
 	NAME("mig", node.mig, MIG_NONE, mig_model_name),
 	VALUE("gpu_mem", FIELD_MIB, node.gpu_mem, 0),
+	VALUE("chooses", FIELD_FLAG, node.chooses, 0),
 	VALUE("retry_at", FIELD_I64, node.retry_at, 0),
 	NAME("coming", node.coming, NODE_HERE, coming_names),
 	VALUE("weight", FIELD_I64, node.weight, 1),

@@ -79,6 +79,7 @@ struct columns {
 	uint32_t *pool, *gpu_first, *cpu_first, *feature_first, *taint_first;
 	uint8_t *mig;
 	int64_t *gpu_mem;
+	uint8_t *chooses;
 	int64_t *cpu_total, *cpu_free, *mem_total, *mem_free, *tmp_total,
 	    *tmp_free, *slots, *slots_free, *weight;
 	struct device_counts *dev_total, *dev_free;
@@ -289,6 +290,7 @@ static struct columns node_columns(struct build *b, size_t n)
 	c.pool = COLUMN(uint32_t, n);
 	c.mig = COLUMN(uint8_t, n);
 	c.gpu_mem = COLUMN(int64_t, n);
+	c.chooses = COLUMN(uint8_t, n);
 	c.cpu_total = COLUMN(int64_t, n);
 	c.cpu_free = COLUMN(int64_t, n);
 	c.mem_total = COLUMN(int64_t, n);
@@ -329,6 +331,7 @@ static void put_node(struct build *b, struct columns *c, size_t i)
 	c->pool[i] = node->pool;
 	c->mig[i] = node_mig(node);
 	c->gpu_mem[i] = node_gpu_mem(node);
+	c->chooses[i] = node->zone_gpus != NULL;
 	c->cpu_total[i] = node->cpu_milli;
 	c->mem_total[i] = node->mem_mib;
 	c->cpu_free[i] = node->cpu_milli - node->cpu_others;
@@ -443,6 +446,7 @@ static void hand_over(struct snap *snap, const struct columns *c, size_t n,
 		.domain = domain,
 		.mig = c->mig,
 		.gpu_mem = c->gpu_mem,
+		.chooses = c->chooses,
 		.weight = c->weight,
 	};
 }
