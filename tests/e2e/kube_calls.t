@@ -115,6 +115,7 @@ calls_are "that took a list of each kind, and four calls" <<-END
 	1 list persistentvolumes
 	1 list pods
 	1 list resourceclaims
+	1 list resourceclaimtemplates
 	1 list resourceslices
 	1 list services
 	1 list storageclasses

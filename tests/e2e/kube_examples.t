@@ -330,7 +330,7 @@ containers:
 - {name: a, image: a, resources: {limits: {hugepages-2Mi: 100Mi,
    memory: 100Mi}}}
 END
-example claims "!resourceClaims are not supported" "claims of devices" <<END
+example claims "!ResourceClaimTemplate 'gpu' does not exist" "claims of devices" <<END
 resourceClaims: [{name: gpu, resourceClaimTemplateName: gpu}]
 containers: [{name: a, image: a, resources: {claims: [{name: gpu}]}}]
 END

@@ -570,8 +570,15 @@ may "but not elsewhere" no create resourceclaims.resource.k8s.io \
 	--namespace default
 may "and deletes them" yes delete resourceclaims.resource.k8s.io \
 	--namespace "$ns"
-may "it asks an autoscaler" yes create \
-	provisioningrequests.autoscaling.x-k8s.io --namespace "$ns"
+# kubectl cannot ask about a resource that the cluster does not have.
+is "it asks an autoscaler" "$(kube create -o 'jsonpath={.status.allowed}' \
+	-f - <<-END
+	{"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+	"spec": {"user": "$daemon", "resourceAttributes": {"verb": "create",
+		"namespace": "$ns", "group": "autoscaling.x-k8s.io",
+		"resource": "provisioningrequests"}}}
+END
+)" true
 may "with a template of pods" yes create podtemplates --namespace "$ns"
 may "but not elsewhere" no create podtemplates --namespace default
 may "it cordons nodes" yes patch nodes
