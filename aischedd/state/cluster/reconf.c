@@ -125,24 +125,41 @@ static uint32_t *count_jobs(const struct state *state)
 	return jobs;
 }
 
+static void pool_empty(struct pool_table *t, size_t pool)
+{
+	t->ready[pool] = false;
+	t->trouble[pool] = NULL;
+	memset(t->gives[pool], 0, sizeof(t->gives[pool]));
+	t->nshares[pool] = 0;
+	t->kubelets[pool] = 0;
+}
+
+static void pool_move(struct pool_table *t, size_t pool,
+                      const struct pool_table *from, size_t old)
+{
+	t->ready[pool] = from->ready[old];
+	t->trouble[pool] = from->trouble[old];
+	memcpy(t->gives[pool], from->gives[old], sizeof(t->gives[pool]));
+	t->nshares[pool] = from->nshares[old];
+	t->kubelets[pool] = from->kubelets[old];
+}
+
 static void reconf_pools(struct state *state, const struct conf *conf)
 {
-	bool ready[LIMIT_POOLS] = { false };
-	char *trouble[LIMIT_POOLS] = { NULL };
+	struct pool_table *old = &state->pools, new = *old;
 
 	nodes_reconf(state, conf);
+	for (size_t i = 0; i < LIMIT_POOLS; i++)
+		pool_empty(&new, i);
 	for (size_t i = 0; i < state->conf->npools; i++) {
 		int pool = conf_pool_find(conf, state->conf->pools[i].name);
 
-		if (pool >= 0) {
-			ready[pool] = state->pools.ready[i];
-			trouble[pool] = state->pools.trouble[i];
-		} else {
-			free(state->pools.trouble[i]);
-		}
+		if (pool >= 0)
+			pool_move(&new, (size_t)pool, old, i);
+		else
+			free(old->trouble[i]);
 	}
-	memcpy(state->pools.ready, ready, sizeof(ready));
-	memcpy(state->pools.trouble, trouble, sizeof(trouble));
+	*old = new;
 }
 
 int state_reconf(struct state *state, const struct conf *conf, int64_t now,

@@ -157,6 +157,52 @@ START_TEST(a_placement_names_the_pool)
 }
 END_TEST
 
+/* Whether --numa strict is taken in the pool. */
+static bool aligns(const struct world *w, uint32_t pool)
+{
+	struct spec spec;
+
+	spec_init(&spec);
+	spec.numa = "strict";
+	return pool_aligns(w->state, pool, &spec, NULL);
+}
+
+START_TEST(pools_change_places)
+{
+	static const uint8_t zero[2];
+	struct node_info named = { .name = "n0",
+		                   .cpu_milli = 4000,
+		                   .mem_mib = 1000,
+		                   .ngpus = 2,
+		                   .gpu_numa = zero,
+		                   .gpu_link = zero,
+		                   .gpus_named = true,
+		                   .gpu_numas_known = true };
+	struct node_info counted = named;
+	struct world w;
+
+	counted.gpus_named = false;
+	world_init(&w, "pool x { runner = kubernetes }\n"
+	               "pool y { runner = kubernetes }\nqueue batch { }\n");
+	state_pool_ready(w.state, 0, true);
+	state_pool_ready(w.state, 1, true);
+	state_node_seen(w.state, 0, &named);
+	state_node_seen(w.state, 1, &counted);
+	ck_assert(aligns(&w, 0));
+	ck_assert(!aligns(&w, 1));
+	w.old_conf = w.conf;
+	w.conf =
+	    world_conf("pool y { runner = kubernetes }\n"
+	               "pool x { runner = kubernetes }\nqueue batch { }\n");
+	ck_assert_int_eq(state_reconf(w.state, w.conf, w.now, &w.err), 0);
+	ck_assert(!aligns(&w, 0));
+	ck_assert(aligns(&w, 1));
+	state_node_seen(w.state, 1, &counted);
+	ck_assert(!aligns(&w, 1));
+	world_fini(&w);
+}
+END_TEST
+
 START_TEST(nodes_go_with_their_pool)
 {
 	struct world w;
@@ -250,6 +296,7 @@ SUITE(node)
 	tcase_add_loop_test(tc, play_case, 0, ARRAY_SIZE(plays));
 	tcase_add_test(tc, a_node_is_expected_in_no_pool_yet);
 	tcase_add_test(tc, a_placement_names_the_pool);
+	tcase_add_test(tc, pools_change_places);
 	tcase_add_test(tc, nodes_go_with_their_pool);
 	tcase_add_test(tc, nodes_of_a_pool_that_was_taken_out_go);
 	tcase_add_test(tc, nodes_come_and_go_under_new_names);
