@@ -31,8 +31,7 @@
  *	parts=PARTS
  *	threads=N core=LIST numa=LIST thread_free=LIST numa_mem=SIZES
  *	features=WORDS taints=WORDS domain= mig=MODEL gpu_mem=SIZE
- *	chooses
- *	retry_at=TIME coming=here|off|asked weight=]
+ *	chooses retry_at=TIME coming=here|off|asked weight=]
  *	LIST: "0*4,1*4" or "0-7", one value per device;
  *	PARTS: "3g.40gb@0/3g.40gb@4,-", per device the partitions that it has
  *	for good, or -; 3g.40gb@4! is held by others than jobs

@@ -125,15 +125,6 @@ static uint32_t *count_jobs(const struct state *state)
 	return jobs;
 }
 
-static void pool_empty(struct pool_table *t, size_t pool)
-{
-	t->ready[pool] = false;
-	t->trouble[pool] = NULL;
-	memset(t->gives[pool], 0, sizeof(t->gives[pool]));
-	t->nshares[pool] = 0;
-	t->kubelets[pool] = 0;
-}
-
 static void pool_move(struct pool_table *t, size_t pool,
                       const struct pool_table *from, size_t old)
 {
@@ -146,11 +137,12 @@ static void pool_move(struct pool_table *t, size_t pool,
 
 static void reconf_pools(struct state *state, const struct conf *conf)
 {
-	struct pool_table *old = &state->pools, new = *old;
+	struct pool_table *old = &state->pools;
+	/* Sums and kinds hold for the old numbers: leave them out. */
+	struct pool_table new = { .kind = old->kind,
+		                  .kind_cap = old->kind_cap };
 
 	nodes_reconf(state, conf);
-	for (size_t i = 0; i < LIMIT_POOLS; i++)
-		pool_empty(&new, i);
 	for (size_t i = 0; i < state->conf->npools; i++) {
 		int pool = conf_pool_find(conf, state->conf->pools[i].name);
 
