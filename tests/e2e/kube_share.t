@@ -41,6 +41,12 @@ claims()
 	$k get resourceclaims -o 'jsonpath={.items[*].metadata.name}'
 }
 
+# NAMES: whether claims() prints them
+claims_are()
+{
+	[ "$(claims)" = "$1" ]
+}
+
 nothing_is_left()
 {
 	[ -z "$($k get resourceclaims,jobs,pods -o name)" ]
@@ -113,7 +119,7 @@ next=$(aisub --parsable --gpus-per-task 2 --wrap true)
 is "a job that needs both GPUs waits" "$(state_of "$next")" PENDING
 aicancel --wait "$third" "$gang"
 ok "until no part is left" wait_for is_state "$next" RUNNING
-is "the claim was deleted with the last" "$(claims)" "aj-test-$next-1-0"
+ok "the claim is deleted with the last" wait_for claims_are "aj-test-$next-1-0"
 aicancel --wait "$next"
 ok "nothing is left" wait_for nothing_is_left
 
