@@ -394,6 +394,21 @@ static bool tasks_fit(const struct check *c, uint32_t req, uint32_t node,
 	       idle >= n * (cpus / 1000) + broken;
 }
 
+/* Whether a job that had fewer tasks than its minimum grows. The planner placed
+ * its tasks before all starts, which are checked first. */
+static bool is_restored(const struct check *c)
+{
+	const struct snap *s = c->s;
+
+	for (uint32_t i = 0; i < c->plan->ngrows; i++) {
+		uint32_t run = c->plan->grow[i].run;
+
+		if (snap_run_ntasks(s, run) < s->req.min_tasks[s->run.req[run]])
+			return true;
+	}
+	return false;
+}
+
 /* Whether nothing is held for other jobs, so that a job could have started on
  * any node on which it fits. */
 static bool can_judge_wishes(const struct check *c)
@@ -401,7 +416,7 @@ static bool can_judge_wishes(const struct check *c)
 	const struct snap *s = c->s;
 
 	if (c->plan->nclaims || s->npromises || s->resv.n ||
-	    s->pend.claim_first[s->pend.n])
+	    s->pend.claim_first[s->pend.n] || is_restored(c))
 		return false;
 	for (uint32_t row = 0; row < c->plan->nverdicts; row++) {
 		const struct verdict *v = &c->plan->verdict[row];
