@@ -2,7 +2,7 @@
 # The daemon is killed between any two of its calls to a cluster: when a call
 # arrives at the API server, or when it was carried out but not answered. When
 # the daemon runs again, it continues everything: nothing is lost, doubled or
-# left behind. KILL_WHEN=after kills only after calls were carried out.
+# left behind. KILL_WHEN (tests/kube/killed.sh) runs only half of this.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # The daemon is killed between any two of the calls with which it allocates GPUs
 # through claims (POST, PUT, PATCH, Binding) or ends a job. No GPU is given to
-# two jobs, and none stays allocated. KILL_WHEN=after runs only the half where
-# calls were carried out but not answered.
+# two jobs, and none stays allocated. KILL_WHEN (tests/kube/killed.sh) runs only
+# half of this.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"

@@ -2,8 +2,7 @@
 # The daemon is killed between any two of the calls with which it gives GPUs to a
 # Job made with kubectl: some by a ResourceClaim that its pods share, others by
 # claims that the cluster makes from a template. No GPU is given twice, and none
-# stays allocated. KILL_WHEN=after runs only the half where calls were carried
-# out but not answered, which is all that is done where the Job is evicted.
+# stays allocated. KILL_WHEN (tests/kube/killed.sh) runs only half of this.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -121,7 +120,6 @@ evictions()
 	ok "no GPU is left to it" wait_for none_is_allocated
 }
 each_call starts
-KILL_WHEN=${KILL_WHEN:-after}
 each_call evictions
 
 done_testing

@@ -10,8 +10,8 @@
 #	each_call life
 #
 # $ns is the namespace of the jobs; $k is kubectl in that namespace.
-# KILL_WHEN=after runs only the half in which calls were carried out but not
-# answered.
+# KILL_WHEN=before runs only the half in which calls were not carried out,
+# KILL_WHEN=after the half in which they were carried out but not answered.
 
 # shellcheck disable=SC2034 # tests use it
 k="kube --namespace ${ns:?}"
