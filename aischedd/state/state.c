@@ -35,7 +35,7 @@ struct state *state_new(const struct conf *conf, past_fn *past, void *arg)
 	/* A pool whose runner runs no jobs never reports that it is ready: it
 	 * is ready from the start. */
 	for (size_t i = 0; i < conf->npools; i++)
-		state->pools.ready[i] =
+		state->pools.pool[i].ready =
 		    !runner_traits(conf->pools[i].runner)->runs;
 	node_index_sections(state);
 	counts_init(state);
@@ -58,7 +58,7 @@ void state_free(struct state *state)
 	if (!state)
 		return;
 	for (size_t i = 0; i < LIMIT_POOLS; i++)
-		free(state->pools.trouble[i]);
+		free(state->pools.pool[i].trouble);
 	free(state->pools.kind);
 	for (struct job *job = state->records.first; job; job = next) {
 		next = job->all_next;

@@ -72,7 +72,7 @@ static bool may_go(const struct state *state, const struct node *node)
 	return node->gone && !node->removed && !node->expected &&
 	       !node->drained && !node->scale && !node->member &&
 	       node->want == WANT_NOTHING && !node->conf &&
-	       state->pools.ready[node->pool];
+	       state->pools.pool[node->pool].ready;
 }
 
 static void drop_refusals(struct refusal_list *list, uint32_t node)

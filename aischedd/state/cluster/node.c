@@ -176,7 +176,7 @@ int state_node_expect(struct state *state, const char *text)
 	if (node >= 0)
 		return node;
 	if (name_in(text) != text) {
-		if (pool < 0 || state->pools.ready[pool])
+		if (pool < 0 || state->pools.pool[pool].ready)
 			return -1;
 		return (int)add(state, name_in(text), (uint32_t)pool);
 	}

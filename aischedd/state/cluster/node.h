@@ -94,11 +94,11 @@ struct node {
 	enum node_policy policy;
 	/* [LIMIT_SOCKETS] as in struct node_info (pass/kubelet.h), or NULL */
 	int64_t *zone_gpus, *zone_cpus;
-	/* how its GPUs are chosen; pool_table.gives counts the nodes of each
+	/* how its GPUs are chosen; struct pool counts the nodes of each
 	 * kind */
 	enum node_gives gives;
 	bool gpus_shared;   /* tasks can get parts of its GPUs */
-	bool counts_shared; /* pool_table.nshares counts it */
+	bool counts_shared; /* struct pool counts it */
 	/* [ngpus] thousandths of each that no task may use; only if
 	 * gpus_named */
 	uint16_t *gpu_held;

@@ -71,7 +71,7 @@ static bool shares(const struct state *state, uint32_t pool,
                    const struct spec *spec, struct err *err)
 {
 	const struct conf_pool *conf = &state->conf->pools[pool];
-	const uint32_t *n = state->pools.gives[pool];
+	const uint32_t *n = state->pools.pool[pool].gives;
 
 	if (runner_traits(conf->runner)->shares_gpus)
 		return true;
@@ -81,7 +81,8 @@ static bool shares(const struct state *state, uint32_t pool,
 		        "shared: ask for whole ones",
 		        spec_gets_part(spec) ? "gpu-memory" : "gpus-per-task",
 		        conf->name);
-	else if (state->pools.ready[pool] && !state->pools.nshares[pool] &&
+	else if (state->pools.pool[pool].ready &&
+	         !state->pools.pool[pool].nshares &&
 	         (has_chooser(n) || n[GIVES_NAMED] + n[GIVES_NO_NUMA]))
 		err_set(err, EINVAL, "pool '%s': %s: ask for whole ones",
 		        conf->name,
@@ -159,7 +160,7 @@ bool pool_aligns(const struct state *state, uint32_t pool,
                  const struct spec *spec, struct err *err)
 {
 	const struct conf_pool *conf = &state->conf->pools[pool];
-	const uint32_t *n = state->pools.gives[pool];
+	const uint32_t *n = state->pools.pool[pool].gives;
 	struct err none;
 
 	err = err ? err : &none;
@@ -168,7 +169,7 @@ bool pool_aligns(const struct state *state, uint32_t pool,
 	/* Assume that a cluster can align tasks until it has
 	 * listed its nodes. */
 	if (!runner_traits(conf->runner)->has_api ||
-	    !state->pools.ready[pool] || !demands_place(spec))
+	    !state->pools.pool[pool].ready || !demands_place(spec))
 		return true;
 	if ((has_chooser(n) || !(n[GIVES_NAMED] + n[GIVES_NO_NUMA])) &&
 	    !kubelets_align(conf, n, spec, err))
@@ -185,24 +186,22 @@ bool pool_aligns(const struct state *state, uint32_t pool,
 
 /* Returns which kinds of nodes the pool has, as bits: pool_aligns() depends
  * on that. */
-static unsigned answers(const struct pool_table *pools, uint32_t pool)
+static unsigned answers(const struct pool *pool)
 {
-	const uint32_t *n = pools->gives[pool];
-
-	unsigned ret = pools->nshares[pool] != 0;
+	unsigned ret = pool->nshares != 0;
 
 	for (int i = GIVES_COUNTED; i < GIVES_KINDS; i++)
-		ret |= (unsigned)(n[i] != 0) << i;
+		ret |= (unsigned)(pool->gives[i] != 0) << i;
 	return ret;
 }
 
 /* Returns how all kubelets that choose the GPUs of nodes place a pod, or refuse
  * it. */
-static enum numa kubelets_of(const struct state *state, uint32_t pool)
+static enum numa kubelets_of(const struct pool *pool)
 {
-	const uint32_t *n = state->pools.gives[pool];
+	const uint32_t *n = pool->gives;
 
-	if (!state->pools.ready[pool] || loose_policy(n) || n[GIVES_NAMED] ||
+	if (!pool->ready || loose_policy(n) || n[GIVES_NAMED] ||
 	    n[GIVES_NO_NUMA])
 		return NUMA_ANY;
 	return n[GIVES_TIGHT] ? NUMA_TIGHT : NUMA_STRICT;
@@ -210,12 +209,12 @@ static enum numa kubelets_of(const struct state *state, uint32_t pool)
 
 /* Look again at jobs after the kinds of nodes of a pool have changed: at all
  * jobs if its kubelets place pods in another way. */
-static void kinds_changed(struct state *state, uint32_t pool)
+static void kinds_changed(struct state *state, struct pool *pool)
 {
-	enum numa now = kubelets_of(state, pool);
-	bool same = state->pools.kubelets[pool] == now;
+	enum numa now = kubelets_of(pool);
+	bool same = pool->kubelets == now;
 
-	state->pools.kubelets[pool] = (uint8_t)now;
+	pool->kubelets = now;
 	sweep_begin(state, same ? SWEEP_ALIGNED : SWEEP_PENDING, NO_TIME);
 }
 
@@ -232,7 +231,7 @@ enum numa pool_numa(const struct state *state, uint64_t pools,
 	for (uint32_t i = 0; i < state->conf->npools; i++) {
 		if (!(pools >> i & 1))
 			continue;
-		kubelets = kubelets_of(state, i);
+		kubelets = kubelets_of(&state->pools.pool[i]);
 		if (kubelets == NUMA_ANY)
 			return own;
 		if (kubelets == NUMA_TIGHT)
@@ -243,34 +242,34 @@ enum numa pool_numa(const struct state *state, uint64_t pools,
 
 void pool_count_node(struct state *state, struct node *node)
 {
-	struct pool_table *pools = &state->pools;
-	uint32_t *n = pools->gives[node->pool];
-	unsigned was = answers(pools, node->pool);
+	struct pool *pool = &state->pools.pool[node->pool];
+	unsigned was = answers(pool);
 	enum node_gives now = gives(node);
 	bool share = now != GIVES_NONE && node->gpus_shared;
 
 	if (node->gives == now && node->counts_shared == share)
 		return;
-	n[node->gives] -= node->gives != GIVES_NONE;
-	n[now] += now != GIVES_NONE;
-	pools->nshares[node->pool] -= node->counts_shared;
-	pools->nshares[node->pool] += share;
+	pool->gives[node->gives] -= node->gives != GIVES_NONE;
+	pool->gives[now] += now != GIVES_NONE;
+	pool->nshares -= node->counts_shared;
+	pool->nshares += share;
 	node->gives = now;
 	node->counts_shared = share;
-	if (pools->ready[node->pool] && answers(pools, node->pool) != was)
-		kinds_changed(state, node->pool);
+	if (pool->ready && answers(pool) != was)
+		kinds_changed(state, pool);
 }
 
 /* --- reports of runners --------------------------------------------------- */
 
 void state_pool_ready(struct state *state, uint32_t pool, bool ready)
 {
-	bool changes = state->pools.ready[pool] != ready;
+	struct pool *it = &state->pools.pool[pool];
+	bool changes = it->ready != ready;
 
-	state->pools.ready[pool] = ready;
+	it->ready = ready;
 	state->nodes.forget_at = 0;
 	if (changes && runner_traits(state->conf->pools[pool].runner)->has_api)
-		kinds_changed(state, pool);
+		kinds_changed(state, it);
 	if (state_pool_unready(state) < 0)
 		nodes_drop_expected(state);
 	state->gen++;
@@ -325,25 +324,25 @@ uint32_t state_pool_jobs(const struct state *state, uint32_t pool)
 
 bool state_pool_has_trouble(const struct state *state, uint32_t pool)
 {
-	return state->pools.trouble[pool] != NULL;
+	return state->pools.pool[pool].trouble != NULL;
 }
 
 bool state_pool_is_ready(const struct state *state, uint32_t pool)
 {
-	return state->pools.ready[pool];
+	return state->pools.pool[pool].ready;
 }
 
 int state_pool_unready(const struct state *state)
 {
 	for (uint32_t i = 0; i < state->conf->npools; i++)
-		if (!state->pools.ready[i])
+		if (!state->pools.pool[i].ready)
 			return (int)i;
 	return -1;
 }
 
 void state_pool_trouble(struct state *state, uint32_t pool, const char *text)
 {
-	text_set(&state->pools.trouble[pool], text);
+	text_set(&state->pools.pool[pool].trouble, text);
 }
 
 /* Returns the pools whose runner can run this request, one bit each. */

@@ -47,20 +47,23 @@ struct gpu_kind {
 	const char *type; /* the node's; NULL: none */
 };
 
+/* What a pool's runner and nodes have reported. */
+struct pool {
+	bool ready;                  /* all its nodes and jobs are known */
+	char *trouble;               /* why it cannot start jobs, or NULL */
+	uint32_t gives[GIVES_KINDS]; /* nodes of each kind */
+	uint32_t nshares;            /* nodes with GPUs given in parts */
+	/* the result of kubelets_of() that the rows of jobs have */
+	enum numa kubelets;
+};
+
 struct pool_table {
-	uint32_t gives[LIMIT_POOLS][GIVES_KINDS];
-	uint32_t nshares[LIMIT_POOLS]; /* nodes with GPUs given in parts */
-	/* by pool: the result of kubelets_of() of which the rows of jobs know
-	 * (an enum numa) */
-	uint8_t kubelets[LIMIT_POOLS];
+	struct pool pool[LIMIT_POOLS];
 	struct pool_sum sum[LIMIT_POOLS];
 	uint64_t sum_gen; /* 1 + state->gen for which sum[] holds; 0: none */
 	struct gpu_kind *kind;
 	size_t nkinds, kind_cap;
 	uint64_t kind_gen; /* the same for kind[] */
-	bool ready[LIMIT_POOLS];
-	/* why the runner cannot start jobs, or NULL */
-	char *trouble[LIMIT_POOLS];
 };
 
 /* Set or return whether the pool's runner has reported all its nodes

@@ -3,7 +3,6 @@
 #include "aischedd/state/cluster/counts.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/queue.h"
@@ -125,16 +124,6 @@ static uint32_t *count_jobs(const struct state *state)
 	return jobs;
 }
 
-static void pool_move(struct pool_table *t, size_t pool,
-                      const struct pool_table *from, size_t old)
-{
-	t->ready[pool] = from->ready[old];
-	t->trouble[pool] = from->trouble[old];
-	memcpy(t->gives[pool], from->gives[old], sizeof(t->gives[pool]));
-	t->nshares[pool] = from->nshares[old];
-	t->kubelets[pool] = from->kubelets[old];
-}
-
 static void reconf_pools(struct state *state, const struct conf *conf)
 {
 	struct pool_table *old = &state->pools;
@@ -147,9 +136,9 @@ static void reconf_pools(struct state *state, const struct conf *conf)
 		int pool = conf_pool_find(conf, state->conf->pools[i].name);
 
 		if (pool >= 0)
-			pool_move(&new, (size_t)pool, old, i);
+			new.pool[pool] = old->pool[i];
 		else
-			free(old->trouble[i]);
+			free(old->pool[i].trouble);
 	}
 	*old = new;
 }

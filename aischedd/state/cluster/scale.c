@@ -381,7 +381,8 @@ static int free_place(const struct state *state, const struct scale *scale,
 static void take_place(struct state *state, struct node *member)
 {
 	struct scale *scale = &state->scales.scale[member->member - 1];
-	bool asked = state->pools.ready[member->pool] && !state->scales.joining;
+	bool asked =
+	    state->pools.pool[member->pool].ready && !state->scales.joining;
 	int i = asked ? free_place(state, scale, true) : -1;
 	struct node *place;
 
@@ -559,7 +560,7 @@ void state_scale_done(struct state *state, uint32_t n, bool add,
 	}
 	if (!add)
 		text_set(&node->avoid_reason, why);
-	if (!add && !why && node->coming && state->pools.ready[node->pool])
+	if (!add && !why && node->coming && state->pools.pool[node->pool].ready)
 		want(state, node, WANT_NOTHING, now);
 }
 
@@ -761,7 +762,7 @@ void scale_use_plan(struct state *state, const struct snap *snap,
 		struct node *node = &state->nodes.node[n];
 
 		if ((!node->scale && !node->member) ||
-		    !state->pools.ready[node->pool])
+		    !state->pools.pool[node->pool].ready)
 			continue;
 		if (node->member)
 			look_at_member(state, node, busy[n], snap->pend.n > 0,

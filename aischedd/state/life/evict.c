@@ -97,9 +97,12 @@ static void drop_and_wait(struct state *state, struct job *job, int64_t now)
  * them: after a restart of the daemon no pool is ready at first. */
 static bool is_out_of_sight(const struct state *state, const struct held *claim)
 {
-	for (uint32_t i = 0; i < claim->n; i++)
-		if (!state->pools.ready[state->nodes.node[claim->node[i]].pool])
+	for (uint32_t i = 0; i < claim->n; i++) {
+		const struct node *node = &state->nodes.node[claim->node[i]];
+
+		if (!state->pools.pool[node->pool].ready)
 			return true;
+	}
 	return false;
 }
 

@@ -69,7 +69,7 @@ static void build_pools(struct build *b)
 	for (size_t i = 0; i < conf->npools; i++) {
 		name[i] = arena_strdup(b->arena, conf->pools[i].name);
 		order[i] = (uint8_t)conf->pools[i].order;
-		ready[i] = b->state->pools.ready[i];
+		ready[i] = b->state->pools.pool[i].ready;
 		weight[i] = conf->pools[i].weight;
 	}
 	b->snap->pool = (struct snap_pools){ (uint32_t)conf->npools, name,

@@ -302,7 +302,7 @@ enum { FITS_MAX = 4096 };
 static bool all_ready(const struct state *state, uint64_t pools)
 {
 	for (size_t i = 0; i < state->conf->npools; i++)
-		if (pools >> i & 1 && !state->pools.ready[i])
+		if (pools >> i & 1 && !state->pools.pool[i].ready)
 			return false;
 	return true;
 }

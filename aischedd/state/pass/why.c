@@ -110,8 +110,9 @@ static void planned_text(const struct state *state, const struct job *job,
 static void trouble_text(const struct state *state, size_t pool,
                          const char *before, struct buf *text)
 {
-	if (pool < LIMIT_POOLS && state->pools.trouble[pool])
-		buf_printf(text, "%s%s", before, state->pools.trouble[pool]);
+	if (pool < LIMIT_POOLS && state->pools.pool[pool].trouble)
+		buf_printf(text, "%s%s", before,
+		           state->pools.pool[pool].trouble);
 }
 
 /* Append why a node is drained or down, as an operator or the runner said. */
