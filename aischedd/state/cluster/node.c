@@ -531,6 +531,60 @@ static void see_zones(struct node *node, const struct node_info *info)
 	    info->zone_cpus ? copy(info->zone_cpus, LIMIT_SOCKETS, 8) : NULL;
 }
 
+static void see_cpus(struct node *node, const struct node_info *info)
+{
+	free(node->cpu_core);
+	free(node->cpu_reserved);
+	free(node->numa_found);
+	node->ncpus_found = info->ncpus;
+	node->slots = info->slots;
+	node->cpu_found = info->cpu_milli;
+	node->mem_found = info->mem_mib;
+	node->tmp_found = info->tmp_mib;
+	node->cpu_core = copy(info->cpu_core, info->ncpus, 2);
+	node->cpu_reserved = xcalloc(info->ncpus + 1, sizeof(bool));
+	node->nnumas_found = info->nnumas;
+	node->numa_found = copy(info->numa_mem, info->nnumas, 8);
+	node->policy = info->policy;
+}
+
+static void see_gpus(struct node *node, const struct node_info *info)
+{
+	free(node->gpu_link);
+	free(node->gpu_root);
+	free(node->gpu_parts);
+	node->ngpus = info->ngpus;
+	node->gpu_link = copy(info->gpu_link, info->ngpus, 1);
+	node->gpu_root = copy(info->gpu_root, info->ngpus, 2);
+	node->gpu_parts =
+	    info->gpu_parts ? copy(info->gpu_parts, info->ngpus, 8) : NULL;
+	text_set(&node->gpu_type, info->gpu_type);
+	node->gpu_mem_mib = info->gpu_mem_mib;
+	node->gpus_named = info->gpus_named;
+	node->gpu_numas_known = info->gpu_numas_known;
+	node->gpus_shared = info->gpus_shared;
+	node->devs_found = info->devs;
+	node->kinds_named = info->kinds_named;
+}
+
+/* Set what those that the daemon does not schedule use. */
+static void see_others(struct node *node, const struct node_info *info)
+{
+	free(node->gpu_held);
+	free(node->parts_others);
+	node->cpu_others = info->used_cpu_milli;
+	node->mem_others = info->used_mem_mib;
+	node->tmp_others = info->used_tmp_mib;
+	node->gpu_others = info->used_gpu_milli;
+	node->gpu_held =
+	    info->gpus_named ? copy(info->gpu_held, info->ngpus, 2) : NULL;
+	node->parts_others = info->used_parts
+	                         ? copy(info->used_parts, MIG_PROFILES_MOST, 2)
+	                         : NULL;
+	node->devs_others = info->used_devs;
+	node->slots_others = info->used_slots;
+}
+
 void state_node_seen(struct state *state, uint32_t pool,
                      const struct node_info *info)
 {
@@ -539,14 +593,6 @@ void state_node_seen(struct state *state, uint32_t pool,
 	struct node_info other;
 
 	info = scale_see(state, n, info, &other);
-	see_zones(node, info);
-	free(node->cpu_core);
-	free(node->cpu_reserved);
-	free(node->gpu_link);
-	free(node->gpu_parts);
-	free(node->gpu_root);
-	free(node->parts_others);
-	free(node->numa_found);
 	if (node->gone)
 		node->dirty = state->nodes.dirty = true;
 	if (info->gone)
@@ -555,46 +601,16 @@ void state_node_seen(struct state *state, uint32_t pool,
 	node->down = info->down;
 	node->cordoned = info->cordoned;
 	text_set(&node->seen_reason, info->reason);
-	node->ncpus_found = info->ncpus;
-	node->ngpus = info->ngpus;
-	node->slots = info->slots;
-	node->cpu_found = info->cpu_milli;
-	node->mem_found = info->mem_mib;
-	node->tmp_found = info->tmp_mib;
-	node->cpu_core = copy(info->cpu_core, info->ncpus, 2);
-	node->cpu_reserved = xcalloc(info->ncpus + 1, sizeof(bool));
-	node->gpu_link = copy(info->gpu_link, info->ngpus, 1);
-	node->gpu_root = copy(info->gpu_root, info->ngpus, 2);
-	node->gpu_parts =
-	    info->gpu_parts ? copy(info->gpu_parts, info->ngpus, 8) : NULL;
-	node->parts_others = info->used_parts
-	                         ? copy(info->used_parts, MIG_PROFILES_MOST, 2)
-	                         : NULL;
-	node->nnumas_found = info->nnumas;
-	node->numa_found = copy(info->numa_mem, info->nnumas, 8);
-	text_set(&node->gpu_type, info->gpu_type);
-	node->gpu_mem_mib = info->gpu_mem_mib;
+	see_zones(node, info);
+	see_cpus(node, info);
+	see_gpus(node, info);
+	see_others(node, info);
+	devices_seen(state, n, info);
 	text_set(&node->topology, info->topology);
 	if (node->scale)
 		scale_complete(state, node);
 	set_words(&node->features, &info->features);
 	set_words(&node->taints, &info->taints);
-	node->cpu_others = info->used_cpu_milli;
-	node->mem_others = info->used_mem_mib;
-	node->tmp_others = info->used_tmp_mib;
-	node->gpu_others = info->used_gpu_milli;
-	node->devs_found = info->devs;
-	node->devs_others = info->used_devs;
-	node->kinds_named = info->kinds_named;
-	devices_seen(state, n, info);
-	node->gpus_named = info->gpus_named;
-	node->gpu_numas_known = info->gpu_numas_known;
-	node->policy = info->policy;
-	node->gpus_shared = info->gpus_shared;
-	free(node->gpu_held);
-	node->gpu_held =
-	    info->gpus_named ? copy(info->gpu_held, info->ngpus, 2) : NULL;
-	node->slots_others = info->used_slots;
 	node_apply_conf(state, node);
 	pool_count_node(state, node);
 	map_free(&state->nodes.fits);
