@@ -80,6 +80,18 @@ is_state()
 	[ "$(state_of "$1")" = "$2" ]
 }
 
+# TEXT: whether aictl status prints TEXT
+status_has()
+{
+	aictl status | grep -qF -- "$1"
+}
+
+# TEXT: whether it does not
+status_lacks()
+{
+	! status_has "$1"
+}
+
 # --- the daemon ------------------------------------------------------------
 
 # The node has four CPUs, so that tests do not depend on the machine.

@@ -60,18 +60,6 @@ places_are()
 	[ "$(places "$1")" = "$2" ]
 }
 
-# TEXT: whether aictl status prints TEXT
-status_has()
-{
-	aictl status | grep -qF -- "$1"
-}
-
-# TEXT: whether aictl status does not print TEXT
-status_lacks()
-{
-	! status_has "$1"
-}
-
 # NAME DEVICE: makes a claim of another user, to which the device is allocated
 other_claim()
 {

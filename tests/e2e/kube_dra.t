@@ -47,12 +47,6 @@ nothing_is_left()
 	[ -z "$(kube -n "$ns" get resourceclaims,jobs,pods -o name)" ]
 }
 
-# TEXT: whether aictl status prints TEXT
-status_has()
-{
-	aictl status | grep -qF -- "$1"
-}
-
 # START_TIMEOUT [KEY=VALUE]: writes the configuration
 configure_for()
 {

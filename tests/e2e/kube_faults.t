@@ -14,12 +14,6 @@ nothing_is_left()
 		-o name)" ]
 }
 
-# TEXT: whether aictl status prints TEXT
-status_has()
-{
-	aictl status | grep -qF -- "$1"
-}
-
 well()
 {
 	! status_has "Pool 'gpu'"

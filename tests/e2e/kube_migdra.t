@@ -115,18 +115,6 @@ other_claim()
 		\"pool\": \"${2%/*}\", \"device\": \"${2#*/}\"}]}}}}" >/dev/null
 }
 
-# TEXT: whether aictl status prints TEXT
-status_has()
-{
-	aictl status | grep -qF -- "$1"
-}
-
-# TEXT: whether aictl status does not print TEXT
-status_lacks()
-{
-	! status_has "$1"
-}
-
 # JOB TEXT: whether the reason why the job waits has TEXT
 waits_for()
 {

@@ -52,12 +52,6 @@ taken()
 	aisub --test-only --gpus-per-task 1 "$@" --wrap true
 }
 
-# TEXT: whether aictl status prints TEXT
-status_has()
-{
-	aictl status | grep -qF -- "$1"
-}
-
 # JOB: prints the QoS class of its pod, and its requests and limits of CPUs
 pod_of()
 {

@@ -74,12 +74,6 @@ waits_for()
 	aiq --no-header -o reason_text "$1" | grep -qF -- "$2"
 }
 
-# TEXT: whether aictl status prints TEXT
-status_has()
-{
-	aictl status | grep -qF -- "$1"
-}
-
 gpus_are_there()
 {
 	[ "$(kube get node metal -o \

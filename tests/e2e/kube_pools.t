@@ -34,12 +34,6 @@ pods()
 		"jsonpath={range .items[*]}{${2:-.metadata.name}}{'\n'}{end}"
 }
 
-# TEXT: whether aictl status prints TEXT
-status_has()
-{
-	aictl status | grep -qF -- "$1"
-}
-
 # COMMAND [WORD]...: runs a command that uses the second daemon
 second()
 {

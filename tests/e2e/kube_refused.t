@@ -48,12 +48,6 @@ refuse()
 		\"Pod was rejected: Resources cannot be allocated with Topology locality\""
 }
 
-# TEXT: whether aictl status prints TEXT
-status_has()
-{
-	aictl status | grep -qF -- "$1"
-}
-
 kube_start || bail "the control plane does not start"
 kube create namespace "$ns" >/dev/null
 part_kill controllers

@@ -52,12 +52,6 @@ nothing_is_left()
 	[ -z "$($k get resourceclaims,jobs,pods -o name)" ]
 }
 
-# TEXT: whether aictl status prints TEXT
-status_has()
-{
-	aictl status | grep -qF -- "$1"
-}
-
 ok "a control plane starts" kube_start || bail "there is no control plane"
 ok "with a node" eval "kwok_start && kube_nodes 1 n 0"
 kube create namespace "$ns" >/dev/null

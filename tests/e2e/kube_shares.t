@@ -34,12 +34,6 @@ nothing_is_left()
 	[ -z "$(kube -n "$ns" get resourceclaims,jobs,pods -o name)" ]
 }
 
-# TEXT: whether aictl status prints TEXT
-status_has()
-{
-	aictl status | grep -qF -- "$1"
-}
-
 # NAME DEVICE MEMORY: makes a claim of another user, which consumes that much
 other_claim()
 {
