@@ -47,7 +47,7 @@ struct gpu_kind {
 	const char *type; /* the node's; NULL: none */
 };
 
-/* What a pool's runner and nodes have reported. */
+/* Reports of a pool's runner and nodes. */
 struct pool {
 	bool ready;                  /* all its nodes and jobs are known */
 	char *trouble;               /* why it cannot start jobs, or NULL */
