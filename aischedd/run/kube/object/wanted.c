@@ -85,21 +85,32 @@ static int read_request(const json_t *request, const struct conf_pool *pool,
 	return (int)n;
 }
 
-/* Returns which partitions the attribute names: 0 those of two GPUs, 1 of four,
- * 2 of eight; -1: it is another attribute. */
-static int part_of(const char *attribute, const struct conf_pool *pool)
-{
-	static const char *const parts[] = { "partition2", "partition4",
-		                             "partition8" };
-	size_t len = strlen(pool->device_driver);
+/* The attributes that all GPUs of a claim can be asked to share: those of the
+ * driver, in the order of struct kube_gpu.part, and the NUMA node. */
+enum attribute {
+	ATTRIBUTE_PARTITION_2,
+	ATTRIBUTE_PARTITION_4,
+	ATTRIBUTE_PARTITION_8,
+	ATTRIBUTE_PRODUCT,
+	ATTRIBUTE_NUMA,
+	ATTRIBUTE_OTHER
+};
 
-	if (!strncmp(attribute, pool->device_driver, len) &&
-	    attribute[len] == '/')
-		attribute += len + 1;
-	for (int i = 0; i < 3; i++)
-		if (!strcmp(attribute, parts[i]))
-			return i;
-	return -1;
+static enum attribute attribute_of(const char *name,
+                                   const struct conf_pool *pool)
+{
+	static const char *const names[] = { "partition2", "partition4",
+		                             "partition8", "productName" };
+	size_t len = strlen(pool->device_driver);
+	int i = 0;
+
+	if (!strcmp(name, NUMA))
+		return ATTRIBUTE_NUMA;
+	if (!strncmp(name, pool->device_driver, len) && name[len] == '/')
+		name += len + 1;
+	while (i < ATTRIBUTE_NUMA && strcmp(name, names[i]) != 0)
+		i++;
+	return i < ATTRIBUTE_NUMA ? (enum attribute)i : ATTRIBUTE_OTHER;
 }
 
 /* Check a constraint of a claim: that all GPUs share an attribute which is
@@ -111,7 +122,7 @@ static int read_constraint(const json_t *constraint, size_t n,
 	const char *attribute = kube_word_at(constraint, "matchAttribute");
 	const char *other = other_field(constraint, "requests matchAttribute");
 	size_t some = json_array_size(json_object_get(constraint, "requests"));
-	int part = part_of(attribute, pool);
+	enum attribute known = attribute_of(attribute, pool);
 
 	if (other)
 		return err_set(err, EINVAL,
@@ -122,13 +133,14 @@ static int read_constraint(const json_t *constraint, size_t n,
 		return err_set(err, EINVAL,
 		               "it has a constraint for some of its requests "
 		               "only, which is not supported");
-	if (part < 0 && strcmp(attribute, NUMA) != 0)
+	if (known == ATTRIBUTE_OTHER)
 		return err_set(err, EINVAL,
 		               "it has matchAttribute '%.100s': only " NUMA
-		               " and %s/partition2, 4 and 8 are supported",
+		               " and %s/productName, partition2, 4 and 8 are "
+		               "supported",
 		               attribute, pool->device_driver);
-	ret->numa |= part < 0;
-	ret->links |= part >= 0;
+	ret->numa |= known == ATTRIBUTE_NUMA;
+	ret->links |= known <= ATTRIBUTE_PARTITION_8;
 	return 0;
 }
 
@@ -236,10 +248,16 @@ int kube_wanted_read(const json_t *pod, const struct conf_pool *pool,
 	return 0;
 }
 
-/* Returns the value of the attribute, or -1. part: as part_of() returned. */
-static int value_of(const struct kube_gpu *gpu, int part)
+/* Whether both GPUs have the attribute, and share it. */
+static bool share(const struct kube_gpu *a, const struct kube_gpu *b,
+                  enum attribute attribute)
 {
-	return part < 0 ? gpu->numa : gpu->part[part];
+	if (attribute == ATTRIBUTE_PRODUCT)
+		return a->type && b->type && !strcmp(a->type, b->type);
+	if (attribute == ATTRIBUTE_NUMA)
+		return a->numa >= 0 && a->numa == b->numa;
+	return a->part[attribute] >= 0 &&
+	       a->part[attribute] == b->part[attribute];
 }
 
 const char *kube_wanted_differs(const json_t *claim,
@@ -252,15 +270,12 @@ const char *kube_wanted_differs(const json_t *claim,
 
 	json_array_foreach(list, i, one) {
 		const char *attribute = kube_word_at(one, "matchAttribute");
-		int part = part_of(attribute, pool);
+		enum attribute known = attribute_of(attribute, pool);
 
-		for (uint32_t k = 1; k < given->n; k++) {
-			int value = value_of(given->gpu[k].shown, part);
-
-			if (value < 0 ||
-			    value != value_of(given->gpu[0].shown, part))
+		for (uint32_t k = 1; k < given->n; k++)
+			if (!share(given->gpu[0].shown, given->gpu[k].shown,
+			           known))
 				return attribute;
-		}
 	}
 	return NULL;
 }

@@ -52,6 +52,9 @@ static const struct {
 	{ "linked GPUs",
 	  "{'requests': [" ONE ", 'count': 2}}], " MATCHES "'d/partition4'}]}",
 	  2, NULL },
+	{ "GPUs of one product",
+	  "{'requests': [" ONE ", 'count': 2}}], " MATCHES "'d/productName'}]}",
+	  2, NULL },
 	{ "nothing", "{'requests': []}", -1, "it asks for no device" },
 	{ "no GPU", "{'requests': [" ONE ", 'count': 0}}]}", -1,
 	  "is for 0 GPUs" },
@@ -186,8 +189,52 @@ START_TEST(a_pod_names_its_claims)
 }
 END_TEST
 
+/* Whether two GPUs may be given to a claim for GPUs that share the attribute.
+ */
+static bool may_have(struct kube_gpu *a, struct kube_gpu *b,
+                     const char *attribute)
+{
+	char *text = xasprintf("{'requests': [" ONE ", 'count': 2}}], " MATCHES
+	                       "'%s'}]}",
+	                       attribute);
+	json_t *claim = claim_of(text);
+	struct kube_given given = { .n = 2 };
+	const char *differs;
+
+	given.gpu[0].shown = a;
+	given.gpu[1].shown = b;
+	differs = kube_wanted_differs(claim, &pool, &given);
+	ck_assert(!differs || !strcmp(differs, attribute));
+	json_decref(claim);
+	free(text);
+	return !differs;
+}
+
+START_TEST(the_GPUs_of_a_claim_share_what_it_says)
+{
+	char h100[] = "h100", again[] = "h100", a100[] = "a100";
+	struct kube_gpu a = { .type = h100, .numa = 1, .part = { 0, 2, -1 } };
+	struct kube_gpu b = { .type = again, .numa = 1, .part = { 1, 2, -1 } };
+
+	ck_assert(may_have(&a, &b, "d/productName"));
+	ck_assert(may_have(&a, &b, "resource.kubernetes.io/numaNode"));
+	ck_assert(!may_have(&a, &b, "d/partition2"));
+	ck_assert(may_have(&a, &b, "partition4"));
+	ck_assert(!may_have(&a, &b, "d/partition8"));
+	b.type = a100;
+	b.numa = 0;
+	ck_assert(!may_have(&a, &b, "d/productName"));
+	ck_assert(!may_have(&a, &b, "resource.kubernetes.io/numaNode"));
+	a.type = b.type = NULL;
+	a.numa = b.numa = -1;
+	ck_assert(!may_have(&a, &b, "d/productName"));
+	ck_assert(!may_have(&a, &b, "resource.kubernetes.io/numaNode"));
+}
+END_TEST
+
 SUITE(kube_wanted)
 {
+	tcase_add_test(tc, the_GPUs_of_a_claim_share_what_it_says);
 	tcase_add_loop_test(tc, a_claim_asks_for_GPUs, 0, ARRAY_SIZE(cases));
 	tcase_add_test(tc, the_claims_of_a_pod_add_up);
 	tcase_add_test(tc, a_pod_names_its_claims);
