@@ -391,6 +391,19 @@ out:
 	free(names);
 }
 
+static void do_resume(struct runner *r, const struct effect *e,
+                      const struct placement *place)
+{
+	struct run_job run = { .job = e->job,
+		               .attempt = e->attempt,
+		               .ntasks = place->ntasks,
+		               .task = place->task,
+		               .cpu_use = place->cpu_use,
+		               .devs = place->devs };
+
+	r->ops->resume(r, &run);
+}
+
 static void do_drain(const struct daemon *d, struct runner *r, uint32_t n)
 {
 	const struct node *node = state_node(d->state, n);
@@ -454,8 +467,7 @@ void daemon_do_effect(struct daemon *d, const struct effect *e)
 		r->ops->suspend(r, e->job, e->attempt);
 		break;
 	case EFFECT_RESUME:
-		r->ops->resume(r, e->job, e->attempt, job->place->ntasks,
-		               job->place->task, job->place->cpu_use);
+		do_resume(r, e, job->place);
 		break;
 	case EFFECT_RESIZE:
 		do_run(d, job, true);

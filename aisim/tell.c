@@ -315,8 +315,7 @@ static void show(struct sim *sim, const struct job *job, bool runs)
 	if (!runs)
 		return;
 	sj->attempt = job->attempt;
-	sj->shown = placement_new(job->place->ntasks, job->place->task,
-	                          job->place->cpu_use);
+	sj->shown = placement_copy(job->place);
 	sim->stats.gpus_used += sj->stats.gpus * sj->shown->ntasks;
 }
 

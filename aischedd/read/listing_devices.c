@@ -40,7 +40,7 @@ static void look_at(struct had *had, const struct placement *place, uint32_t i,
 	const struct snap_task *task = &place->task[i];
 
 	had->gpus |= task->gpus;
-	had->devs |= task->devs;
+	had->devs |= placement_devs(place, i);
 	if (task->gpus && task->gpu_milli < 1000)
 		had->part = task->gpu_milli;
 	if (task->gpus && task->units)

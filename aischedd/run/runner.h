@@ -317,6 +317,10 @@ struct run_job {
 	/* [ntasks + 1]; the last entry only marks the end of cpu_use */
 	const struct snap_task *task;
 	const struct snap_cpu_use *cpu_use;
+	/* [ntasks] The particular devices other than GPUs of each task: bit i
+	 * is device i that the runner reported (struct node_info). NULL:
+	 * none. */
+	const uint64_t *devs;
 	const char *const *node_name; /* [ntasks] */
 	const void *script,
 	    *env; /* env: NAME=VALUE, each ended by a zero byte */
@@ -324,6 +328,11 @@ struct run_job {
 	bool append;     /* the job was requeued: append to its output files */
 	uint32_t resize; /* number of this resize, which RUN_RESIZED repeats */
 };
+
+static inline uint64_t run_job_devs(const struct run_job *job, uint32_t task)
+{
+	return job->devs ? job->devs[task] : 0;
+}
 
 /* Why an attempt is stopped. The runner writes this to the job's output. */
 enum stop_why {
@@ -461,12 +470,10 @@ struct runner_ops {
 	/* Send a signal to processes of the job. */
 	void (*signal)(struct runner *r, uint64_t job, uint32_t attempt,
 	               const struct run_signal *what);
-	/* Suspend the job; or resume it, on the CPUs given in task and cpu_use
-	 * as in struct run_job. */
+	/* Suspend the job; or resume it, on the CPUs in job->cpu_use: only its
+	 * numbers and its tasks are set. */
 	void (*suspend)(struct runner *r, uint64_t job, uint32_t attempt);
-	void (*resume)(struct runner *r, uint64_t job, uint32_t attempt,
-	               uint32_t ntasks, const struct snap_task *task,
-	               const struct snap_cpu_use *cpu_use);
+	void (*resume)(struct runner *r, const struct run_job *job);
 	/*
 	 * Let the job continue with exactly the tasks of `job`: stop running
 	 * tasks that are not among them, as stop() does, and start those that

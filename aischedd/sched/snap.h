@@ -361,9 +361,6 @@ struct snap_task {
 	 * returns how much); 0 if the node does not count memory by NUMA
 	 * node */
 	uint32_t numas;
-	/* bit i: device i of the node, other than GPUs, if it has particular
-	 * ones. Plans do not set it: the state chooses them. */
-	uint64_t devs;
 };
 
 struct snap_cpu_use {

@@ -213,40 +213,39 @@ int64_t job_elapsed(const struct job *job, int64_t now)
 	       (now > job->runs->resumed ? now - job->runs->resumed : 0);
 }
 
+/* Allocate an empty placement with memory for this many tasks and CPUs, and for
+ * their devices if `named`. */
+static struct placement *placement_room(uint32_t ntasks, uint32_t ncpus,
+                                        bool named)
+{
+	size_t tasks = (ntasks + 1) * sizeof(struct snap_task);
+	size_t devs = named ? ntasks * sizeof(uint64_t) : 0;
+	struct placement *place = xmalloc(sizeof(*place) + tasks + devs +
+	                                  ncpus * sizeof(struct snap_cpu_use));
+	char *end = (char *)(place + 1);
+
+	place->ntasks = 0;
+	place->task = (struct snap_task *)(void *)end;
+	place->devs = named ? (uint64_t *)(void *)(end + tasks) : NULL;
+	place->cpu_use = (struct snap_cpu_use *)(void *)(end + tasks + devs);
+	place->task[0] = (struct snap_task){ 0 };
+	return place;
+}
+
 struct placement *placement_new(uint32_t ntasks, const struct snap_task *task,
                                 const struct snap_cpu_use *cpu_use)
 {
 	uint32_t first = task[0].cpu_first;
 	uint32_t ncpus = task[ntasks].cpu_first - first;
-	struct placement *place;
+	struct placement *place = placement_room(ntasks, ncpus, false);
 
-	place = xmalloc(sizeof(*place) + (ntasks + 1) * sizeof(*task) +
-	                ncpus * sizeof(*cpu_use));
 	place->ntasks = ntasks;
-	place->task = (struct snap_task *)(void *)(place + 1);
-	place->cpu_use =
-	    (struct snap_cpu_use *)(void *)(place->task + ntasks + 1);
 	memcpy(place->task, task, (ntasks + 1) * sizeof(*task));
 	for (uint32_t i = 0; i <= ntasks; i++)
 		place->task[i].cpu_first -= first;
 	if (ncpus)
 		memcpy(place->cpu_use, cpu_use + first,
 		       ncpus * sizeof(*cpu_use));
-	return place;
-}
-
-/* Allocate an empty placement with memory for this many tasks and CPUs. */
-static struct placement *placement_room(uint32_t ntasks, uint32_t ncpus)
-{
-	struct placement *place =
-	    xmalloc(sizeof(*place) + (ntasks + 1) * sizeof(struct snap_task) +
-	            ncpus * sizeof(struct snap_cpu_use));
-
-	place->ntasks = 0;
-	place->task = (struct snap_task *)(void *)(place + 1);
-	place->cpu_use =
-	    (struct snap_cpu_use *)(void *)(place->task + ntasks + 1);
-	place->task[0] = (struct snap_task){ 0 };
 	return place;
 }
 
@@ -257,6 +256,8 @@ static void add_task(struct placement *to, const struct placement *from,
 	uint32_t at = to->task[to->ntasks].cpu_first;
 	uint32_t ncpus = t[1].cpu_first - t->cpu_first;
 
+	if (to->devs)
+		to->devs[to->ntasks] = placement_devs(from, i);
 	to->task[to->ntasks] = *t;
 	to->task[to->ntasks++].cpu_first = at;
 	to->task[to->ntasks] = (struct snap_task){ .cpu_first = at + ncpus };
@@ -265,28 +266,50 @@ static void add_task(struct placement *to, const struct placement *from,
 		       ncpus * sizeof(*to->cpu_use));
 }
 
+/* Add all tasks of a placement but the first n. */
+static void add_tasks(struct placement *to, const struct placement *from,
+                      uint32_t n)
+{
+	for (uint32_t i = n; from && i < from->ntasks; i++)
+		add_task(to, from, i);
+}
+
 static uint32_t cpus_of(const struct placement *p)
 {
 	return p ? p->task[p->ntasks].cpu_first : 0;
+}
+
+struct placement *placement_copy(const struct placement *place)
+{
+	return placement_rest(place, 0);
+}
+
+struct placement *placement_named(const struct placement *place)
+{
+	struct placement *ret =
+	    placement_room(place->ntasks, cpus_of(place), true);
+
+	add_tasks(ret, place, 0);
+	return ret;
 }
 
 struct placement *placement_join(const struct placement *a,
                                  const struct placement *b)
 {
 	struct placement *both = placement_room(
-	    (a ? a->ntasks : 0) + (b ? b->ntasks : 0), cpus_of(a) + cpus_of(b));
+	    (a ? a->ntasks : 0) + (b ? b->ntasks : 0), cpus_of(a) + cpus_of(b),
+	    (a && a->devs) || (b && b->devs));
 
-	for (uint32_t i = 0; a && i < a->ntasks; i++)
-		add_task(both, a, i);
-	for (uint32_t i = 0; b && i < b->ntasks; i++)
-		add_task(both, b, i);
+	add_tasks(both, a, 0);
+	add_tasks(both, b, 0);
 	return both;
 }
 
 struct placement *placement_part(const struct placement *place,
                                  const uint32_t *task, uint32_t n, bool others)
 {
-	struct placement *part = placement_room(place->ntasks, cpus_of(place));
+	struct placement *part =
+	    placement_room(place->ntasks, cpus_of(place), place->devs != NULL);
 	uint32_t at = 0;
 
 	for (uint32_t i = 0; i < place->ntasks; i++) {
@@ -301,10 +324,10 @@ struct placement *placement_part(const struct placement *place,
 
 struct placement *placement_rest(const struct placement *place, uint32_t n)
 {
-	struct placement *rest = placement_room(place->ntasks, cpus_of(place));
+	struct placement *rest =
+	    placement_room(place->ntasks, cpus_of(place), place->devs != NULL);
 
-	for (uint32_t i = n; i < place->ntasks; i++)
-		add_task(rest, place, i);
+	add_tasks(rest, place, n);
 	return rest;
 }
 

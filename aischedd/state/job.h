@@ -46,7 +46,15 @@ struct placement {
 	 * task's CPUs. The node of a task is its index in the state. */
 	struct snap_task *task;
 	struct snap_cpu_use *cpu_use;
+	/* [ntasks] The particular devices other than GPUs that each task has:
+	 * bit i is device i of the node (struct node_devices). NULL: none. */
+	uint64_t *devs;
 };
+
+static inline uint64_t placement_devs(const struct placement *place, uint32_t i)
+{
+	return place->devs ? place->devs[i] : 0;
+}
 
 /* A claim: nodes held for a job, one for each of its tasks, until the jobs that
  * are evicted there have ended. */
@@ -237,13 +245,16 @@ int64_t job_latest_at(const struct job *job);
  * counting suspensions. */
 int64_t job_elapsed(const struct job *job, int64_t now);
 
-/* The next four functions return a new placement, which the caller frees
+/* The next six functions return a new placement, which the caller frees
  * with free(). */
 
-/* Copy ntasks tasks. task[] has one more element, whose cpu_first is the end of
- * the last task's CPUs. */
+/* Copy ntasks tasks, without particular devices. task[] has one more element,
+ * whose cpu_first is the end of the last task's CPUs. */
 struct placement *placement_new(uint32_t ntasks, const struct snap_task *task,
                                 const struct snap_cpu_use *cpu_use);
+struct placement *placement_copy(const struct placement *place);
+/* Copy a placement, with an array of devices even if its tasks have none. */
+struct placement *placement_named(const struct placement *place);
 /* Copy the tasks of both; either may be NULL. */
 struct placement *placement_join(const struct placement *a,
                                  const struct placement *b);

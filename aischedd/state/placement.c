@@ -36,7 +36,8 @@ void state_placement_format(const struct state *state,
 			buf_printf(out, "@%x", t->numas);
 		if (t->units)
 			buf_printf(out, "+%x", t->units);
-		put_devices(&state->nodes.node[t->node], t->devs, out);
+		put_devices(&state->nodes.node[t->node],
+		            placement_devs(place, i), out);
 	}
 }
 
@@ -56,15 +57,47 @@ static uint64_t parse_devices(struct node *node, char **s)
 	}
 }
 
-static int task_parse(struct state *state, const char **s,
-                      struct snap_task *task, struct snap_cpu_use **use,
-                      size_t *n, size_t *cap)
+/* The tasks that were read so far. */
+struct reader {
+	struct snap_task *task;
+	struct snap_cpu_use *use;
+	uint64_t *devs;
+	size_t ntasks, nuse, task_cap, use_cap, devs_cap;
+	bool named; /* a task has particular devices */
+};
+
+/* Read the CPUs of a task, and move *s behind them. */
+static int cpus_parse(struct reader *r, char **s)
+{
+	char *end = *s;
+
+	while (*end && !strchr(";@+=", *end)) {
+		r->use = GROW(r->use, r->nuse, &r->use_cap);
+		r->use[r->nuse].cpu = (uint16_t)strtoul(end, &end, 10);
+		if (*end++ != '/')
+			return -1;
+		r->use[r->nuse++].milli = (uint16_t)strtoul(end, &end, 10);
+		if (*end == ',')
+			end++;
+		else if (*end && !strchr(";@+=", *end))
+			return -1;
+	}
+	*s = end;
+	return 0;
+}
+
+static int task_parse(struct state *state, const char **s, struct reader *r)
 {
 	const char *colon = strchr(*s, ':');
+	struct snap_task *task;
 	char *end, *name;
 
 	if (!colon)
 		return -1;
+	r->task = GROW(r->task, r->ntasks + 1, &r->task_cap);
+	r->devs = GROW(r->devs, r->ntasks, &r->devs_cap);
+	task = &r->task[r->ntasks];
+	*task = (struct snap_task){ .cpu_first = (uint32_t)r->nuse };
 	name = xstrndup(*s, (size_t)(colon - *s));
 	task->node = node_intern(state, name);
 	free(name);
@@ -72,63 +105,62 @@ static int task_parse(struct state *state, const char **s,
 	if (*end++ != ':')
 		return -1;
 	task->gpu_milli = (uint16_t)strtoul(end, &end, 10);
-	if (*end++ != ':')
+	if (*end++ != ':' || cpus_parse(r, &end) < 0)
 		return -1;
-	task->cpu_first = (uint32_t)*n;
-	while (*end && !strchr(";@+=", *end)) {
-		*use = GROW(*use, *n, cap);
-		(*use)[*n].cpu = (uint16_t)strtoul(end, &end, 10);
-		if (*end++ != '/')
-			return -1;
-		(*use)[(*n)++].milli = (uint16_t)strtoul(end, &end, 10);
-		if (*end == ',')
-			end++;
-		else if (*end && !strchr(";@+=", *end))
-			return -1;
-	}
-	task->numas = 0;
 	if (*end == '@')
 		task->numas = (uint32_t)strtoul(end + 1, &end, 16);
-	task->units = 0;
 	if (*end == '+')
 		task->units = (uint8_t)strtoul(end + 1, &end, 16);
-	task->devs = 0;
+	r->devs[r->ntasks] = 0;
 	if (*end == '=') {
 		end++;
-		task->devs =
+		r->named = true;
+		r->devs[r->ntasks] =
 		    parse_devices(&state->nodes.node[task->node], &end);
 	}
 	if (*end && *end != ';')
 		return -1;
+	r->ntasks++;
 	*s = end;
 	return 0;
+}
+
+/* Returns a copy of what was read. */
+static struct placement *placement_of(const struct reader *r)
+{
+	struct placement *place = placement_new((uint32_t)r->ntasks, r->task,
+	                                        r->use),
+			 *named;
+
+	if (!r->named)
+		return place;
+	named = placement_named(place);
+	memcpy(named->devs, r->devs, r->ntasks * sizeof(*r->devs));
+	free(place);
+	return named;
 }
 
 struct placement *state_placement_parse(struct state *state, const char *text,
                                         struct err *err)
 {
 	struct placement *place = NULL;
-	struct snap_task *task = NULL;
-	struct snap_cpu_use *use = NULL;
-	size_t ntasks = 0, task_cap = 0, nuse = 0, use_cap = 0;
+	struct reader r = { 0 };
 	const char *s = text;
 
 	for (;;) {
-		task = GROW(task, ntasks + 1, &task_cap);
-		if (task_parse(state, &s, &task[ntasks], &use, &nuse,
-		               &use_cap) < 0) {
+		if (task_parse(state, &s, &r) < 0) {
 			err_set(err, EINVAL, "bad placement '%s'", text);
 			goto out;
 		}
-		ntasks++;
 		if (*s != ';')
 			break;
 		s++;
 	}
-	task[ntasks] = (struct snap_task){ .cpu_first = (uint32_t)nuse };
-	place = placement_new((uint32_t)ntasks, task, use);
+	r.task[r.ntasks] = (struct snap_task){ .cpu_first = (uint32_t)r.nuse };
+	place = placement_of(&r);
 out:
-	free(task);
-	free(use);
+	free(r.task);
+	free(r.use);
+	free(r.devs);
 	return place;
 }

@@ -317,12 +317,9 @@ static void no_suspend(struct runner *r, uint64_t job, uint32_t attempt)
 	(void)r, (void)job, (void)attempt;
 }
 
-static void no_resume(struct runner *r, uint64_t job, uint32_t attempt,
-                      uint32_t ntasks, const struct snap_task *task,
-                      const struct snap_cpu_use *cpu_use)
+static void no_resume(struct runner *r, const struct run_job *job)
 {
-	(void)r, (void)job, (void)attempt, (void)ntasks, (void)task;
-	(void)cpu_use;
+	(void)r, (void)job;
 }
 
 static void free_attempt(struct kube_attempt *a, void *arg)

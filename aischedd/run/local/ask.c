@@ -209,14 +209,13 @@ void local_suspend(struct runner *r, uint64_t job, uint32_t attempt)
 	overdue_must_read(a);
 }
 
-/* Returns a placement as JSON, as shepherds read it. */
-static json_t *place_to_json(struct local *l, uint32_t ntasks,
-                             const struct snap_task *task,
-                             const struct snap_cpu_use *cpu_use)
+/* Returns the tasks of a job as JSON, as shepherds read them. */
+static json_t *place_to_json(struct local *l, const struct run_job *job)
 {
-	struct order order = {
-		.job = { .ntasks = ntasks, .task = task, .cpu_use = cpu_use }
-	};
+	struct order order = { .job = { .ntasks = job->ntasks,
+		                        .task = job->task,
+		                        .cpu_use = job->cpu_use,
+		                        .devs = job->devs } };
 	struct arena *arena = arena_new();
 	json_t *place;
 
@@ -227,17 +226,15 @@ static json_t *place_to_json(struct local *l, uint32_t ntasks,
 	return place;
 }
 
-void local_resume(struct runner *r, uint64_t job, uint32_t attempt,
-                  uint32_t ntasks, const struct snap_task *task,
-                  const struct snap_cpu_use *cpu_use)
+void local_resume(struct runner *r, const struct run_job *job)
 {
 	struct local *l = local_of(r);
-	struct attempt *a = attempt_find(l, job, attempt);
+	struct attempt *a = attempt_find(l, job->job, job->attempt);
 
 	if (!a)
 		return;
 	attempt_send(a, json_pack("{s:s s:o}", "do", "resume", "place",
-	                          place_to_json(l, ntasks, task, cpu_use)));
+	                          place_to_json(l, job)));
 	overdue_must_read(a);
 }
 
@@ -248,12 +245,11 @@ void local_resize(struct runner *r, const struct run_job *job)
 
 	if (!a || a->state >= ATTEMPT_DONE)
 		return;
-	attempt_insist(
-	    a, &a->resize,
-	    json_pack("{s:s s:o s:I s:I}", "do", "resize", "place",
-	              place_to_json(l, job->ntasks, job->task, job->cpu_use),
-	              "resize", (json_int_t)job->resize, "grace",
-	              (json_int_t)job->grace));
+	attempt_insist(a, &a->resize,
+	               json_pack("{s:s s:o s:I s:I}", "do", "resize", "place",
+	                         place_to_json(l, job), "resize",
+	                         (json_int_t)job->resize, "grace",
+	                         (json_int_t)job->grace));
 	overdue_must_read(a);
 }
 

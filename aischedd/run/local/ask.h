@@ -15,9 +15,7 @@ void local_stop(struct runner *r, uint64_t job, uint32_t attempt,
 void local_signal(struct runner *r, uint64_t job, uint32_t attempt,
                   const struct run_signal *what);
 void local_suspend(struct runner *r, uint64_t job, uint32_t attempt);
-void local_resume(struct runner *r, uint64_t job, uint32_t attempt,
-                  uint32_t ntasks, const struct snap_task *task,
-                  const struct snap_cpu_use *cpu_use);
+void local_resume(struct runner *r, const struct run_job *job);
 void local_resize(struct runner *r, const struct run_job *job);
 void local_forget(struct runner *r, uint64_t job, uint32_t attempt);
 void local_step_socket(struct runner *r, uint64_t job, uint32_t attempt,

@@ -301,10 +301,13 @@ static void drop_leaver(struct shepherd *s, uint32_t i)
 
 /* --- matching tasks with a new placement ------------------------------- */
 
-static bool same_devices(const struct snap_task *a, const struct snap_task *b)
+static bool same_devices(const struct run_job *a, uint32_t i,
+                         const struct run_job *b, uint32_t k)
 {
-	return a->gpus == b->gpus && a->gpu_milli == b->gpu_milli &&
-	       a->units == b->units && a->devs == b->devs;
+	const struct snap_task *x = &a->task[i], *y = &b->task[k];
+
+	return x->gpus == y->gpus && x->gpu_milli == y->gpu_milli &&
+	       x->units == y->units && run_job_devs(a, i) == run_job_devs(b, k);
 }
 
 static bool same_cpus(const struct run_job *a, uint32_t i,
@@ -339,8 +342,7 @@ static uint32_t find(const struct deal *d, uint32_t old, bool cpus)
 	uint32_t k = 0;
 
 	while (k < d->to->ntasks &&
-	       (d->taken[k] ||
-	        !same_devices(&d->to->task[k], &d->from->task[old]) ||
+	       (d->taken[k] || !same_devices(d->to, k, d->from, old) ||
 	        (cpus && !same_cpus(d->from, old, d->to, k))))
 		k++;
 	return k;

@@ -132,7 +132,7 @@ static size_t deny_others(const struct order *o, struct device_list *list,
 	uint64_t own = 0;
 
 	for (uint32_t i = 0; i < o->job.ntasks; i++)
-		own |= o->job.task[i].devs;
+		own |= run_job_devs(&o->job, i);
 	for (uint32_t i = 0; i < o->ndevices; i++)
 		for (uint32_t k = 0; k < o->device[i].nfiles; k++)
 			if (!(own >> i & 1))

@@ -71,16 +71,17 @@ static json_t *tasks_to_json(const struct order *order)
 
 	for (uint32_t i = 0; i < job->ntasks; i++) {
 		const struct snap_task *t = &job->task[i];
+		uint64_t devs = run_job_devs(job, i);
 		json_t *task =
 		    json_pack("[I i I]", (json_int_t)t->gpus, (int)t->gpu_milli,
 		              (json_int_t)(t[1].cpu_first - t[0].cpu_first));
 
 		/* Shepherds of older versions know no units and devices, and
 		 * their tasks have none. */
-		if (t->units || t->devs)
+		if (t->units || devs)
 			json_array_append_new(task, json_integer(t->units));
-		if (t->devs)
-			json_array_append_new(task, devices_of(order, t->devs));
+		if (devs)
+			json_array_append_new(task, devices_of(order, devs));
 		json_array_append_new(tasks, task);
 	}
 	return tasks;
@@ -327,6 +328,7 @@ static int read_tasks(struct order *ret, json_t *tasks, struct arena *arena,
 	size_t n = json_array_size(tasks), i;
 	struct snap_task *task = arena_array(arena, struct snap_task, n + 1);
 	const char **node = arena_array(arena, const char *, n + 1);
+	uint64_t *devs = arena_array(arena, uint64_t, n + 1);
 	uint32_t at = 0;
 	json_error_t why;
 	json_t *entry;
@@ -341,14 +343,15 @@ static int read_tasks(struct order *ret, json_t *tasks, struct arena *arena,
 		task[i] = (struct snap_task){ .gpus = (uint64_t)gpus,
 			                      .gpu_milli = (uint16_t)milli,
 			                      .units = units_of(entry),
-			                      .devs = devs_of(ret, entry),
 			                      .cpu_first = at };
+		devs[i] = devs_of(ret, entry);
 		node[i] = ret->host;
 		at += (uint32_t)uses;
 	}
 	task[n].cpu_first = at;
 	ret->job.ntasks = (uint32_t)n;
 	ret->job.task = task;
+	ret->job.devs = devs;
 	ret->job.node_name = node;
 	return 0;
 }

@@ -62,7 +62,7 @@ struct order {
 	/* major number of the files in /dev/nvidia-caps; 0: no GPU of the node
 	 * has partitions, or it is unknown */
 	uint32_t caps_major;
-	/* devices of the node besides GPUs; bit i of snap_task.devs is the
+	/* devices of the node besides GPUs; bit i of run_job.devs[] is the
 	 * device i */
 	uint32_t ndevices;
 	struct order_device device[LIMIT_DEVICES];

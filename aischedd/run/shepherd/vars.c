@@ -737,9 +737,9 @@ static uint64_t own_devs(const struct env_of *e)
 	uint64_t devs = 0;
 
 	if (is_one_task(e))
-		return job->task[e->slot].devs;
+		return run_job_devs(job, e->slot);
 	for (uint32_t i = 0; i < job->ntasks; i++)
-		devs |= job->task[i].devs;
+		devs |= run_job_devs(job, i);
 	return devs;
 }
 

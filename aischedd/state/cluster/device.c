@@ -42,15 +42,15 @@ uint64_t devices_intern(struct node *node, const char *name, size_t len)
 
 /* --- devices that are held ------------------------------------------------ */
 
-/* Call fn for each task on the node that holds devices. */
-typedef void task_fn(struct snap_task *task, void *arg);
+/* Call fn for the devices of each task on the node. */
+typedef void task_fn(uint64_t *devs, void *arg);
 
 static void each_in(struct placement *place, uint32_t node, task_fn *fn,
                     void *arg)
 {
-	for (uint32_t i = 0; place && i < place->ntasks; i++)
-		if (place->task[i].node == node && place->task[i].devs)
-			fn(&place->task[i], arg);
+	for (uint32_t i = 0; place && place->devs && i < place->ntasks; i++)
+		if (place->task[i].node == node)
+			fn(&place->devs[i], arg);
 }
 
 static void each_holder(struct state *state, uint32_t node, task_fn *fn,
@@ -63,20 +63,19 @@ static void each_holder(struct state *state, uint32_t node, task_fn *fn,
 	}
 }
 
-static void add_held(struct snap_task *task, void *arg)
+static void add_held(uint64_t *devs, void *arg)
 {
-	*(uint64_t *)arg |= task->devs;
+	*(uint64_t *)arg |= *devs;
 }
 
 /* Replace each bit i by to[i]. */
-static void renumber(struct snap_task *task, void *arg)
+static void renumber(uint64_t *devs, void *arg)
 {
 	const uint64_t *to = arg;
-	uint64_t devs = 0;
+	uint64_t left = *devs;
 
-	for (uint64_t left = task->devs; left; left &= left - 1)
-		devs |= to[__builtin_ctzll(left)];
-	task->devs = devs;
+	for (*devs = 0; left; left &= left - 1)
+		*devs |= to[__builtin_ctzll(left)];
 }
 
 void devices_seen(struct state *state, uint32_t n, const struct node_info *info)
@@ -206,16 +205,26 @@ static uint64_t held_on(struct state *state, uint32_t node,
 	each_holder(state, node, add_held, &held);
 	for (uint32_t i = 0; i < n; i++)
 		if (place->task[i].node == node)
-			held |= place->task[i].devs;
+			held |= placement_devs(place, i);
 	return held;
 }
 
-void devices_give(struct state *state, const struct job *job,
-                  struct placement *place)
+/* Whether the devices of a node of the placement are known by name. */
+static bool is_named(const struct state *state, const struct placement *place)
+{
+	for (uint32_t i = 0; i < place->ntasks; i++)
+		if (state->nodes.node[place->task[i].node].named)
+			return true;
+	return false;
+}
+
+struct placement *devices_give(struct state *state, const struct job *job,
+                               struct placement *place)
 {
 	const struct conf *conf = state->conf;
 	struct device_counts need = { { 0 } };
 	uint64_t held = 0;
+	struct placement *ret;
 	struct spot spot;
 	struct spec spec;
 
@@ -223,19 +232,23 @@ void devices_give(struct state *state, const struct job *job,
 	if (spec.device)
 		devices_parse(conf->device_names, conf->ndevices, spec.device,
 		              &need, NULL);
-	for (uint32_t i = 0; i < place->ntasks; i++) {
-		struct snap_task *task = &place->task[i];
+	if (!devices_any(&need) || !is_named(state, place))
+		return place;
+	ret = placement_named(place);
+	free(place);
+	for (uint32_t i = 0; i < ret->ntasks; i++) {
+		const struct snap_task *task = &ret->task[i];
 		const struct node_devices *d =
 		    state->nodes.node[task->node].named;
 
-		task->devs = 0;
-		if (!d || !devices_any(&need))
+		if (!d)
 			continue;
-		find_spot(&spot, &state->nodes.node[task->node], place, i);
+		find_spot(&spot, &state->nodes.node[task->node], ret, i);
 		if (!i || task->node != task[-1].node)
-			held = held_on(state, task->node, place, i);
+			held = held_on(state, task->node, ret, i);
 		for (size_t k = 0; k < conf->ndevices; k++)
-			task->devs |= choose(d, &spot, k, need.n[k], held);
-		held |= task->devs;
+			ret->devs[i] |= choose(d, &spot, k, need.n[k], held);
+		held |= ret->devs[i];
 	}
+	return ret;
 }

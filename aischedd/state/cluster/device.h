@@ -3,7 +3,7 @@
  *
  * Plans count devices, as all of a kind on a node are alike. If the runner
  * knows them by name, a task that starts gets particular ones that no other
- * task has, as near to its GPUs as can be. They are bits in struct snap_task,
+ * task has, as near to its GPUs as can be. They are bits in struct placement,
  * and names in the store, because the runner may report others after a restart.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_DEVICE_H
@@ -20,7 +20,7 @@ struct node_info;
 struct placement;
 struct state;
 
-/* Devices of a node. Bit i of snap_task.devs is the device i. */
+/* Devices of a node. Bit i of placement.devs[] is the device i. */
 struct node_devices {
 	/* The first nhere are reported by the runner, in its order. The others
 	 * are gone, but tasks had them when the store was read. */
@@ -36,9 +36,9 @@ void devices_seen(struct state *state, uint32_t node,
                   const struct node_info *info);
 
 /* Give each task of a placement its devices. The tasks are not among those that
- * hold nodes yet. */
-void devices_give(struct state *state, const struct job *job,
-                  struct placement *place);
+ * hold nodes yet. Returns the placement, or one that replaces it. */
+struct placement *devices_give(struct state *state, const struct job *job,
+                               struct placement *place);
 
 /* Returns the bit of the device with this name, which is len bytes long, and
  * adds it to the node unless it is there; 0 if there are too many. */

@@ -72,8 +72,7 @@ static void place_job(struct state *state, struct job *job,
 {
 	claim_drop(state, job);
 	row_remove(state, job);
-	job->place = placement_new(p->ntasks, p->task, p->cpu_use);
-	devices_give(state, job, job->place);
+	job->place = devices_give(state, job, placement_copy(p));
 	set_space(state, job);
 	job->row_prev = NULL;
 	job->row_next = state->records.placed;

@@ -287,11 +287,12 @@ int life_resumed(struct state *state, struct job *job,
 	struct placement *old = job->place;
 
 	(void)err;
-	job->place = placement_new(ev->place->ntasks, ev->place->task,
-	                           ev->place->cpu_use);
 	/* It has kept its devices. */
+	job->place =
+	    old->devs ? placement_named(ev->place) : placement_copy(ev->place);
 	for (uint32_t i = 0; i < job->place->ntasks && i < old->ntasks; i++)
-		job->place->task[i].devs = old->task[i].devs;
+		if (old->devs)
+			job->place->devs[i] = old->devs[i];
 	free(old);
 	job_runs(job)->resumed = ev->now;
 	job->wants_resume = false;

@@ -81,12 +81,11 @@ int life_shrunk(struct state *state, struct job *job, const struct event_in *ev,
 int life_grow(struct state *state, struct job *job, const struct event_in *ev,
               struct err *err)
 {
-	struct placement *more = placement_new(
-	    ev->place->ntasks, ev->place->task, ev->place->cpu_use);
+	struct placement *more;
 
 	(void)err;
 	claim_drop(state, job);
-	devices_give(state, job, more);
+	more = devices_give(state, job, placement_copy(ev->place));
 	resized(state, job, placement_join(job->place, more), ev->now);
 	free(more);
 	return 0;

@@ -141,8 +141,8 @@ START_TEST(a_placement_names_the_pool)
 	free(place);
 	place = state_placement_parse(
 	    w.state, "a/n0:0:0:=/dev/x:1,/dev/y;a/n0:0:0:=/dev/y", NULL);
-	ck_assert_uint_eq(place->task[0].devs, 3);
-	ck_assert_uint_eq(place->task[1].devs, 2);
+	ck_assert_uint_eq(place->devs[0], 3);
+	ck_assert_uint_eq(place->devs[1], 2);
 	buf_clear(&text);
 	state_placement_format(w.state, place, true, &text);
 	ck_assert_str_eq(text.data,

@@ -400,8 +400,13 @@ void lw_resume(struct local_world *w, uint16_t cpu)
 {
 	struct snap_task task[2] = { { 0 }, { .cpu_first = 1 } };
 	struct snap_cpu_use use = { cpu, 1000 };
+	struct run_job job = { .job = 1,
+		               .attempt = 1,
+		               .ntasks = 1,
+		               .task = task,
+		               .cpu_use = &use };
 
-	w->r->ops->resume(w->r, 1, 1, 1, task, &use);
+	w->r->ops->resume(w->r, &job);
 }
 
 void lw_test(int mode, void (*fn)(struct local_world *w))

@@ -77,6 +77,7 @@ struct fixture {
 	struct spec spec;
 	struct request req;
 	struct snap_task task[4];
+	uint64_t devs[4];
 	struct order order;
 	struct env_of e;
 };
@@ -583,7 +584,8 @@ START_TEST(an_order_arrives_as_it_was)
 	f.task[0].gpu_milli = 500;
 	f.task[1].gpus = 2;
 	f.task[1].units = 0xf0;
-	f.task[0].devs = 2;
+	f.devs[0] = 2;
+	f.order.job.devs = f.devs;
 	f.order.ndevices = 2;
 	f.order.device[0] =
 	    (struct order_device){ "ib", "/dev/i0", 0, { { 0, 0 } } };
@@ -617,8 +619,8 @@ START_TEST(an_order_arrives_as_it_was)
 	ck_assert_uint_eq(got.job.task[0].gpu_milli, 500);
 	ck_assert_uint_eq(got.job.task[0].units, 0);
 	ck_assert_uint_eq(got.job.task[1].units, 0xf0);
-	ck_assert_uint_eq(got.job.task[0].devs, 2);
-	ck_assert_uint_eq(got.job.task[1].devs, 0);
+	ck_assert_uint_eq(got.job.devs[0], 2);
+	ck_assert_uint_eq(got.job.devs[1], 0);
 	ck_assert_uint_eq(got.ndevices, 2);
 	ck_assert_str_eq(got.device[1].kind, "ib");
 	ck_assert_uint_eq(got.device[0].nfiles, 0);
