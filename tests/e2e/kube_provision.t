@@ -14,67 +14,47 @@ ok "a control plane starts" kube_start || bail "there is no control plane"
 ok "with a node" eval "kwok_start && kube_nodes 1 first 8 group=burst"
 kube create namespace "$ns" >/dev/null
 
+$k create serviceaccount daemon >/dev/null
+kube create clusterrolebinding daemon --clusterrole=daemon \
+	--serviceaccount="$ns:daemon" >/dev/null
+kube_account "$ns" daemon "$kube/daemon.conf"
 pool="
-queue default { grace = \"1s\" }
-pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
-	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes }"
-burst="max = 3  cpus = 64  memory = \"512G\"  gpus = 8
+queue default { grace = \"1s\"  pools = {\"gpu\"} }
+queue here { grace = \"1s\"  pools = {\"here\"} }
+pool gpu { runner = kubernetes  kubeconfig = \"$kube/daemon.conf\"
+	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes }
+pool here { runner = local }"
+burst="pool = gpu  max = 3  cpus = 64  memory = \"512G\"  gpus = 8
 	labels = {\"group=burst\"}  by = provisioning"
 
-# The fields that aischedd uses.
+# RULE...: gives the daemon these rights, beside those that any job needs
+rights()
+{
+	kube apply -f - >/dev/null <<-END
+		{"apiVersion": "rbac.authorization.k8s.io/v1",
+		"kind": "ClusterRole", "metadata": {"name": "daemon"}, "rules": [
+		{"apiGroups": ["batch", "coordination.k8s.io", "events.k8s.io",
+			"resource.k8s.io", "storage.k8s.io"],
+			"resources": ["*"], "verbs": ["*"]},
+		{"apiGroups": [""], "resources": ["nodes", "pods", "pods/binding",
+			"pods/log", "secrets", "services", "persistentvolumes",
+			"persistentvolumeclaims"], "verbs": ["*"]} $*]}
+	END
+}
+
 crd()
 {
-	kube create -f - >/dev/null <<-END
-		apiVersion: apiextensions.k8s.io/v1
-		kind: CustomResourceDefinition
-		metadata: {name: provisioningrequests.autoscaling.x-k8s.io}
-		spec:
-		  group: autoscaling.x-k8s.io
-		  names: {kind: ProvisioningRequest, plural: provisioningrequests,
-		    singular: provisioningrequest, listKind: ProvisioningRequestList}
-		  scope: Namespaced
-		  versions:
-		  - name: v1
-		    served: true
-		    storage: true
-		    subresources: {status: {}}
-		    schema:
-		      openAPIV3Schema:
-		        type: object
-		        required: [spec]
-		        properties:
-		          spec:
-		            type: object
-		            required: [provisioningClassName, podSets]
-		            x-kubernetes-validations: [{rule: self == oldSelf}]
-		            properties:
-		              provisioningClassName: {type: string}
-		              parameters:
-		                type: object
-		                additionalProperties: {type: string}
-		              podSets:
-		                type: array
-		                minItems: 1
-		                items:
-		                  type: object
-		                  required: [count, podTemplateRef]
-		                  properties:
-		                    count: {type: integer, minimum: 1}
-		                    podTemplateRef:
-		                      type: object
-		                      properties: {name: {type: string}}
-		          status:
-		            type: object
-		            x-kubernetes-preserve-unknown-fields: true
-	END
+	kube apply -f "$top_srcdir/tests/kube/provisioningrequests.yaml" \
+		>/dev/null
 	kube wait --for condition=Established --timeout=60s \
 		crd/provisioningrequests.autoscaling.x-k8s.io >/dev/null
 }
 
-# Prints the names and states of all nodes.
+# Prints the names and states of the cluster's nodes.
 nodes()
 {
-	aiq --nodes --no-header -o name,state | tr -s ' ' | sort | xargs
+	aiq --nodes --no-header -o pool,name,state | tr -s ' ' |
+		sed -n 's/^ *gpu //p' | sort | xargs
 }
 
 nodes_are()
@@ -112,15 +92,22 @@ pool_says()
 	aictl status | grep -qF "Pool 'gpu': $1"
 }
 
-pool_has_them()
+# TEXT: whether the pool says this, the job too, and no pool anything else
+both_say()
 {
-	! pool_says "$none"
+	pool_says "$1" && says "$job" "$1" &&
+		[ "$(aictl status | grep -o "Pool '" | wc -l)" -eq 1 ]
+}
+
+pool_is_well()
+{
+	! pool_says ""
 }
 
 # TASKS: submits a job that needs a node for each task; prints its id
 nodes_job()
 {
-	aisub --parsable -n "$1" --gpus-per-task 8 -c 1 --mem 1G -t 10m --wrap true
+	aisub --parsable -q default -n "$1" --gpus-per-task 8 -c 1 --mem 1G -t 10m --wrap true
 }
 
 # TYPE MESSAGE: sets this condition of the request, as an autoscaler would
@@ -140,19 +127,45 @@ scale burst { $burst  delay = \"$1\" }"
 	aictl reload >/dev/null
 }
 
+rights
 configure "$pool
 scale burst { $burst  delay = \"1h\" }"
 start_daemon || bail "aischedd does not start"
 free="burst-2 POWERED_DOWN burst-3 POWERED_DOWN first-0 IDLE"
 ok "a node with the labels is one of the template" wait_for nodes_are "$free"
 
-# --- a cluster without the CRD ----------------------------------------------------
+# --- a cluster that refuses -------------------------------------------------------
+
+may="user 'system:serviceaccount:$ns:daemon' may not"
+templates=', {"apiGroups": [""], "resources": ["podtemplates"],
+	"verbs": ["create"]}'
+# VERB...: a rule for ProvisioningRequests
+requests()
+{
+	echo "$templates, {\"apiGroups\": [\"autoscaling.x-k8s.io\"], \"resources\":
+		[\"provisioningrequests\"], \"verbs\": [$1]}"
+}
 
 job=$(nodes_job 3)
-none="scale 'burst': the cluster has no ProvisioningRequests"
-ok "a pool without the CRD says so" wait_for pool_says "$none"
-ok "and the job" wait_for says "$job" "$none"
+ok "without a right for templates of pods, pool and job say so" \
+	wait_for both_say "$may create podtemplates"
+ok "nothing is left" wait_for nothing_asks
 is "no nodes are being added" "$(nodes)" "$free"
+is "other pools run jobs" "$(aisub -q here --wait --wrap 'exit 7' >/dev/null
+	echo $?)" 7
+one=$(nodes_job 1)
+ok "as does the node that is there" wait_for is_state "$one" RUNNING
+aicancel --wait "$one"
+rights "$templates"
+delay 2h
+ok "without one for requests as well" wait_for both_say \
+	"$may create provisioningrequests"
+ok "nothing is left, either" wait_for nothing_asks
+rights "$(requests '"create"')"
+delay 1h
+ok "as in a cluster without the CRD" wait_for both_say \
+	"scale 'burst': the cluster has no ProvisioningRequests"
+ok "where nothing is left" wait_for nothing_asks
 crd
 delay 2h
 
@@ -160,7 +173,10 @@ delay 2h
 
 # One more than two: an autoscaler takes the free node for the first of them.
 ok "a gang is asked for as a whole" wait_for asks_for 3
-ok "which the pool no longer regrets" pool_has_them
+ok "if the daemon may not read the request, the pool says so" \
+	wait_for pool_says "$may get provisioningrequests"
+rights "$(requests '"get", "create"')"
+ok "with that right the pool is well" wait_for pool_is_well
 is "the autoscaler may try for twice the delay" \
 	"$(request .spec.provisioningClassName) $(request .spec.parameters)" \
 	'best-effort-atomic-scale-up.autoscaling.x-k8s.io {"ValidUntilSeconds":"14400"}'
