@@ -28,6 +28,7 @@
 #include "libcommon/cron/schedule.h"
 #include "libcommon/cron/zones.h"
 #include "libcommon/mem.h"
+#include "libcommon/mig.h"
 
 enum { NODES = 1000, CPUS = 64 };
 
@@ -67,32 +68,40 @@ static bool in_group(const char *group, const void *arg)
 	return group == arg; /* false: nobody is in a group */
 }
 
+/* Submit jobs that request this; their time limits are of several shapes. */
+static void add_jobs_of(struct state *state, struct spec *spec, uint32_t jobs,
+                        uint32_t shapes)
+{
+	struct submitter who = { .user = "ada", .in_group = in_group };
+
+	spec->name = "job";
+	spec->output = "out";
+	spec->workdir = "/";
+	for (uint32_t i = 0; i < jobs; i++) {
+		uint32_t queue;
+		struct err err;
+
+		spec->time_limit = 60 + i % shapes;
+		if (state_check_request(state, spec, &who, 0, &queue, &err) <
+		    0) {
+			fprintf(stderr, "bench_state: %s\n", err.text);
+			exit(1);
+		}
+		state_submit(state, spec, &who, queue, 1, 1,
+		             state_take_ids(state, 1), 0);
+	}
+}
+
 /* Submit jobs of several shapes, more than the nodes can run. near: the jobs
  * near which they are to run, or NULL. */
 static void add_jobs(struct state *state, uint32_t jobs, uint32_t shapes,
                      const char *near)
 {
-	struct submitter who = { .user = "ada", .in_group = in_group };
 	struct spec spec;
 
 	spec_init(&spec);
-	spec.name = "job";
-	spec.output = "out";
-	spec.workdir = "/";
 	spec.near = near;
-	for (uint32_t i = 0; i < jobs; i++) {
-		uint32_t queue;
-		struct err err;
-
-		spec.time_limit = 60 + i % shapes;
-		if (state_check_request(state, &spec, &who, 0, &queue, &err) <
-		    0) {
-			fprintf(stderr, "bench_state: %s\n", err.text);
-			exit(1);
-		}
-		state_submit(state, &spec, &who, queue, 1, 1,
-		             state_take_ids(state, 1), 0);
-	}
+	add_jobs_of(state, &spec, jobs, shapes);
 }
 
 static int no_past(uint64_t job, uint32_t task, struct past *ret, void *arg)
@@ -186,6 +195,164 @@ static void bench_snapshot(uint32_t jobs, uint32_t shapes, const char *near)
 	state_free(state);
 	conf_free(conf);
 	buf_free(&warnings);
+}
+
+/* --- many devices --------------------------------------------------------- */
+
+enum { BIG_NODES = 5000, BIG_CPUS = 128, BIG_GPUS = 8, RACK = 16 };
+
+static const char racks[] = "topology { levels = {\"rack\"} }\n"
+			    "pool here { runner = local }\n"
+			    "queue batch { }\n";
+
+/* How many of the BIG_NODES have CPUs to which tasks are bound, GPUs, and
+ * partitions on all of their GPUs. */
+struct equipped {
+	int cpus, gpus, parts;
+};
+
+static void add_big_node(struct state *state, int i, const struct equipped *e)
+{
+	static const int64_t numa_mem[] = { 256 << 10, 256 << 10 };
+	uint8_t cpu_numa[BIG_CPUS], gpu_numa[BIG_GPUS];
+	uint64_t parts[BIG_GPUS] = { 0 };
+	uint16_t core[BIG_CPUS];
+	char name[32], rack[32];
+	struct node_info info = {
+		.name = name,
+		.topology = rack,
+		.ncpus = i < e->cpus ? BIG_CPUS : 0,
+		.cpu_numa = cpu_numa,
+		.cpu_core = core,
+		.cpu_milli = BIG_CPUS * 1000,
+		.mem_mib = 512 << 10,
+		.nnumas = 2,
+		.numa_mem = numa_mem,
+		.ngpus = i < e->gpus ? BIG_GPUS : 0,
+		.gpu_numa = gpu_numa,
+		.gpu_link = gpu_numa,
+		.gpu_parts = i < e->parts ? parts : NULL,
+		.gpus_named = true,
+		.gpu_numas_known = true,
+	};
+
+	for (uint16_t c = 0; c < BIG_CPUS; c++) {
+		core[c] = c / 2;
+		cpu_numa[c] = c >= BIG_CPUS / 2;
+	}
+	for (int g = 0; g < BIG_GPUS; g++) {
+		gpu_numa[g] = g >= BIG_GPUS / 2;
+		mig_parts_add(&parts[g], mig_find("3g.40gb"), 0);
+	}
+	snprintf(name, sizeof(name), "n%d", i);
+	snprintf(rack, sizeof(rack), "r%d", i / RACK);
+	state_node_seen(state, 0, &info);
+}
+
+struct big_costs {
+	struct span first, again; /* s of a snapshot after a node has changed,
+	                             and of the next one */
+	size_t bytes; /* of it, and of what it shares with the next one */
+};
+
+static void take_big(struct state *state, const struct equipped *e,
+                     struct big_costs *ret)
+{
+	struct arena *arena[2] = { arena_new(), arena_new() };
+	struct build *build[2];
+	double began;
+
+	add_big_node(state, 0, e);
+	began = now_s();
+	build[0] = state_take_snapshot(state, 1, arena[0]);
+	span_add(&ret->first, now_s() - began);
+	ret->bytes = arena_used(arena[0]);
+	snapshot_finish(build[0]);
+	state_end_snapshot(state, build[0]);
+	began = now_s();
+	build[1] = state_take_snapshot(state, 1, arena[1]);
+	span_add(&ret->again, now_s() - began);
+	state_end_snapshot(state, build[1]);
+	arena_free(arena[0]);
+	arena_free(arena[1]);
+}
+
+/* Measure snapshots of the nodes, with jobs that request 32 CPUs, and 4 GPUs if
+ * there are any. */
+static struct big_costs measure_big(const struct equipped *e, uint32_t jobs)
+{
+	struct buf warnings = { 0 };
+	struct conf *conf = conf_parse(racks, "bench", &warnings, NULL);
+	struct state *state = state_new(conf, no_past, NULL);
+	struct big_costs costs = { 0 };
+	struct pass_spans spans = { 0 };
+	struct spec spec;
+
+	for (int i = 0; i < BIG_NODES; i++)
+		add_big_node(state, i, e);
+	state_pool_ready(state, 0, true);
+	spec_init(&spec);
+	spec.cpus = 32000;
+	spec.gpus = e->gpus ? 4000 : 0;
+	add_jobs_of(state, &spec, jobs, 1);
+	if (jobs)
+		make_pass(state, 0, &spans);
+	for (int i = 0; i < 5; i++)
+		take_big(state, e, &costs);
+	state_free(state);
+	conf_free(conf);
+	buf_free(&warnings);
+	return costs;
+}
+
+/* Returns how many seconds it takes to write this many bytes to new memory. */
+static double write_s(size_t bytes)
+{
+	double began = now_s(), took;
+	char *p = malloc(bytes);
+
+	memset(p, 1, bytes);
+	took = now_s() - began;
+	/* never true; keeps the compiler from dropping memset() */
+	if (p[bytes / 2] != 1)
+		abort();
+	free(p);
+	return took;
+}
+
+/* Returns by how much the first amount is more, divided by n. */
+static double per(const struct big_costs *more, const struct big_costs *less,
+                  int n)
+{
+	return ((double)more->bytes - (double)less->bytes) / n;
+}
+
+static void bench_devices(uint32_t jobs)
+{
+	static const struct equipped all = { BIG_NODES, BIG_NODES, 0 },
+				     no_cpus = { 0, BIG_NODES, 0 },
+				     bare = { 0 },
+				     one = { BIG_NODES, BIG_NODES, 1 };
+	struct big_costs a = measure_big(&all, jobs),
+			 c = measure_big(&no_cpus, jobs),
+			 b = measure_big(&bare, jobs),
+			 p = measure_big(&one, jobs);
+
+	printf("devices nodes=%d gpus=%d cpus=%d running=%u ms=%.2f "
+	       "most_ms=%.2f again_ms=%.2f mib=%.1f writing_takes=%.2fx "
+	       "cpu_bytes=%.1f gpu_bytes=%.1f parts_bytes=%.1f\n",
+	       BIG_NODES, BIG_NODES * BIG_GPUS, BIG_NODES * BIG_CPUS, jobs,
+	       a.first.least * 1e3, a.first.most * 1e3, a.again.least * 1e3,
+	       (double)a.bytes / 1048576, write_s(a.bytes) / a.first.least,
+	       per(&a, &c, BIG_NODES * BIG_CPUS),
+	       per(&c, &b, BIG_NODES * BIG_GPUS),
+	       per(&p, &a, BIG_NODES * BIG_GPUS));
+}
+
+static void all_devices(void)
+{
+	bench_devices(0);
+	bench_devices(BIG_NODES * BIG_GPUS / 4);
 }
 
 /* --- events that concern many jobs --------------------------------------- */
@@ -423,7 +590,7 @@ static void bench_entries(struct zones *zones, uint32_t entries)
 	buf_free(&warnings);
 }
 
-/* Usage: bench_state [events [JOBS]] */
+/* Usage: bench_state [events [JOBS] | devices] */
 int main(int argc, char **argv)
 {
 	struct zones *zones;
@@ -433,6 +600,10 @@ int main(int argc, char **argv)
 		                      : 1000000);
 		return 0;
 	}
+	if (argc > 1 && !strcmp(argv[1], "devices")) {
+		all_devices();
+		return 0;
+	}
 	zones = zones_new();
 	bench_snapshot(100000, 1000, NULL);
 	bench_snapshot(1000000, 8, NULL);
@@ -440,6 +611,7 @@ int main(int argc, char **argv)
 	bench_snapshot(1000000, 100000, NULL);
 	bench_snapshot(1000000, 1000000, NULL);
 	bench_snapshot(900, 900, "1");
+	all_devices();
 	bench_events(1000000);
 	bench_usage(65536);
 	bench_next(zones);

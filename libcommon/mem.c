@@ -212,7 +212,11 @@ void arena_keep(struct arena *arena, struct arena *shared)
 
 size_t arena_used(const struct arena *arena)
 {
-	return arena->used;
+	size_t used = arena->used;
+
+	for (const struct kept *k = arena->kept; k; k = k->next)
+		used += arena_used(k->arena);
+	return used;
 }
 
 void arena_join(struct arena *to, struct arena *from)

@@ -44,7 +44,8 @@ void *arena_alloc(struct arena *arena, size_t n, size_t size);
 /* Like arena_alloc(), but the memory is not zeroed. */
 void *arena_alloc_raw(struct arena *arena, size_t n, size_t size);
 char *arena_strdup(struct arena *arena, const char *s);
-size_t arena_used(const struct arena *arena); /* bytes handed out */
+/* Returns the bytes handed out by it and by the arenas that it keeps. */
+size_t arena_used(const struct arena *arena);
 
 /* Move all blocks of `from` into `to`, without copying them, and free `from`.
  * `from` may be NULL. */

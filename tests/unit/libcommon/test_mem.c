@@ -119,6 +119,7 @@ START_TEST(an_arena_keeps_others)
 	arena_keep(a, shared);
 	arena_keep(b, shared);
 	arena_keep(b, shared);
+	ck_assert_uint_ge(arena_used(a), arena_used(shared) + sizeof("shared"));
 	arena_free(shared);
 	arena_join(a, b);
 	ck_assert_str_eq(text, "shared");
