@@ -21,6 +21,7 @@
 #include "aischedd/run/local/nursery.h"
 #include "aischedd/run/local/overdue.h"
 #include "aischedd/run/local/recover.h"
+#include "aischedd/run/quota.h"
 #include "aischedd/run/shepherd/cgroup_file.h"
 #include "aischedd/run/shepherd/cgroup_find.h"
 #include "aischedd/run/shepherd/order.h"
@@ -225,6 +226,19 @@ static void note_devices(struct local *l)
 	note_open(l, "Devices", others);
 }
 
+/* Note why the disk of jobs is watched and not limited. */
+static void note_disk(struct local *l)
+{
+	const char *lack = quota_lack(l->tmp_dir);
+
+	if (lack)
+		buf_printf(&l->shortcomings,
+		           "%sDisk: %s; the disk of a job with --tmp is "
+		           "measured about once a second and may exceed its "
+		           "limit in between.",
+		           l->shortcomings.len ? " " : "", lack);
+}
+
 static void note_shortcomings(struct local *l)
 {
 	static const struct {
@@ -260,6 +274,7 @@ static void note_shortcomings(struct local *l)
 		           l->shortcomings.len ? " " : "",
 		           l->machine.devices.note);
 	note_devices(l);
+	note_disk(l);
 }
 
 static int open_dir(struct local *l, const char *state_dir, struct err *err)

@@ -43,13 +43,18 @@ int64_t job_mem_mib(const struct shepherd *s)
 	           : job->req->mem_mib * (job->ntasks + s->nleaving);
 }
 
-/* Returns what the whole job may store in its temporary folder, in MiB; 0: any
- * amount. */
-static int64_t tmp_mib(const struct shepherd *s)
+int64_t job_tmp_mib(const struct shepherd *s)
 {
 	const struct run_job *job = &s->order.job;
 
 	return job->req->tmp_mib * ((int64_t)job->ntasks + s->nleaving);
+}
+
+/* Whether the shepherd must watch how much is stored in the temporary folder.
+ * ext4 does not hold root to quotas. */
+static bool watches_tmp(const struct shepherd *s)
+{
+	return job_tmp_mib(s) && (!s->project || s->order.job.uid == 0);
 }
 
 size_t job_each(struct shepherd *s, proc_fn *fn, void *arg)
@@ -278,8 +283,8 @@ bool job_step(struct shepherd *s)
 		s->look_at = now + LOOK_CLOSE_MS;
 	if (s->watch_memory && now >= s->look_at && !s->out_of_memory)
 		look_at_memory(s);
-	if (tmp_mib(s) &&
-	    tmp_watch_step(&s->tmp_watch, s->tmpdir, tmp_mib(s), now))
+	if (watches_tmp(s) &&
+	    tmp_watch_step(&s->tmp_watch, s->tmpdir, job_tmp_mib(s), now))
 		end_greedy(s, now);
 	if (s->kill_at && now >= s->kill_at)
 		kill_round(s);
@@ -290,7 +295,7 @@ int job_timeout(const struct shepherd *s)
 {
 	int64_t at = s->kill_at, left;
 	int64_t due[] = { gang_due(s), steps_due(s), gpu_watch_due(s),
-		          tmp_mib(s) ? tmp_watch_due(&s->tmp_watch) : 0 };
+		          watches_tmp(s) ? tmp_watch_due(&s->tmp_watch) : 0 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(due); i++)
 		if (due[i] && (!at || due[i] < at))
@@ -333,7 +338,7 @@ void job_account(struct shepherd *s)
 	tmp_watch_end(&s->tmp_watch);
 	out->out_of_disk = s->tmp_watch.full;
 	if (out->out_of_disk) {
-		format_mib(&text, tmp_mib(s));
+		format_mib(&text, job_tmp_mib(s));
 		tasks_say(s,
 		          "*** JOB %" PRIu64 " ON %s OUT OF DISK: it may store "
 		          "%s in $TMPDIR; ask for more with --tmp ***",

@@ -13,6 +13,9 @@ int64_t end_cpu_us(const struct rusage *use);
 
 /* Returns the memory limit of the whole job in MiB. */
 int64_t job_mem_mib(const struct shepherd *s);
+/* Returns what the whole job may store in its temporary folder, in MiB; 0: any
+ * amount. */
+int64_t job_tmp_mib(const struct shepherd *s);
 /* Call fn for each process of the job; returns how many there are. */
 size_t job_each(struct shepherd *s, proc_fn *fn, void *arg);
 

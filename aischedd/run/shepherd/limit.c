@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "aischedd/run/deny.h"
+#include "aischedd/run/quota.h"
 #include "aischedd/run/shepherd/end.h"
 #include "aischedd/run/shepherd/shepherd.h"
 #include "libcommon/buf.h"
@@ -194,6 +195,8 @@ void limits_change(struct shepherd *s)
 		cgroup_limit_memory(&s->cg, job_mem_mib(s));
 	limit_cpus(s, &sum);
 	limit_devices(s);
+	if (s->project)
+		quota_limit(s->tmp_fd, s->project, job_tmp_mib(s));
 }
 
 /* --- binding to CPUs and memory --- */

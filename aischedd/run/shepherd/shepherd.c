@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aischedd/run/quota.h"
 #include "aischedd/run/shepherd/end.h"
 #include "aischedd/run/shepherd/gang.h"
 #include "aischedd/run/shepherd/nursery.h"
@@ -306,6 +307,10 @@ static void remove_tmp(struct shepherd *s)
 {
 	int64_t until = clock_ms() + CLEAN_MS;
 
+	/* The user may have removed the folder, so that tmp_remove() does not
+	 * find it. */
+	if (s->project)
+		quota_close(s->tmp_fd);
 	while (tmp_remove(s->dirfd, CLEAN_SLICE) && clock_ms() < until)
 		;
 }
@@ -441,6 +446,7 @@ static void shepherd(const struct birth *birth)
 	struct shepherd s = { .arena = arena_new(),
 		              .dir = birth->dir,
 		              .conn = birth->conn,
+		              .tmp_fd = -1,
 		              .listen_fd = -1,
 		              .deny_fd = -1,
 		              .report = -1,

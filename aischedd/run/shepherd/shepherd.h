@@ -63,6 +63,8 @@ struct shepherd {
 	const char *dir; /* state_dir/run/JOB.ATTEMPT */
 	int dirfd, claim_fd;
 	const char *tmpdir;   /* the job's temporary folder */
+	int tmp_fd;           /* a descriptor of it, which locks it; or -1 */
+	uint32_t project;     /* its project with a quota; 0: it has none */
 	const char *end_file; /* file that tells the job why it is ended */
 	struct claim claim;
 	/* those directories of claim.cgroup that could be made */

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "aischedd/run/quota.h"
 #include "aischedd/run/shepherd/tree.h"
 #include "libcommon/clock.h"
 
@@ -54,6 +55,19 @@ int tmp_make(int dirfd, const char *path, struct err *err)
 	return fd;
 }
 
+/* Take the folder's quota back before the folder is removed: if we are killed
+ * in between, the folder still shows which one it is. */
+static void unlimit(int parent, const char *name)
+{
+	int fd = tree_open_beneath(
+	    parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	quota_close(fd);
+	close(fd);
+}
+
 bool tmp_remove(int dirfd, size_t most)
 {
 	char path[PATH_MAX], *slash;
@@ -70,6 +84,7 @@ bool tmp_remove(int dirfd, size_t most)
 	*slash = '\0';
 	parent = open(*path ? path : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (parent >= 0) {
+		unlimit(parent, slash + 1);
 		more = tree_remove(parent, slash + 1, most);
 		close(parent);
 	}

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "aischedd/run/quota.h"
+#include "aischedd/run/shepherd/end.h"
 #include "aischedd/run/shepherd/tmp.h"
 #include "libcommon/buf.h"
 
@@ -126,13 +128,23 @@ static int write_script(struct shepherd *s, struct err *err)
 	return 0;
 }
 
+/* If the job asks for disk and the file system has project quotas, limit the
+ * temporary folder; else the shepherd watches it. */
+static void limit_tmp(struct shepherd *s)
+{
+	if (job_tmp_mib(s))
+		s->project = quota_open(
+		    s->tmp_fd, s->order.job.job,
+		    (uint32_t)strtoul(s->claim.run_id + 24, NULL, 16),
+		    job_tmp_mib(s));
+}
+
 /* Make the temporary folder. Its name has a part of the run id, so that nobody
  * can guess the name and make such a folder first. */
 static int make_tmp(struct shepherd *s, struct err *err)
 {
 	const struct run_job *job = &s->order.job;
 	struct buf path = { 0 };
-	int fd;
 
 	buf_printf(&path, "%s/aisched-%" PRIu64 ".%" PRIu32 "-%.8s",
 	           s->order.tmp_dir, job->job, job->attempt, s->claim.run_id);
@@ -140,10 +152,11 @@ static int make_tmp(struct shepherd *s, struct err *err)
 	buf_free(&path);
 	/* Keep the descriptor open as long as the shepherd lives: it holds the
 	 * lock on the folder. */
-	fd = tmp_make(s->dirfd, s->tmpdir, err);
-	if (fd < 0)
+	s->tmp_fd = tmp_make(s->dirfd, s->tmpdir, err);
+	if (s->tmp_fd < 0)
 		return -1;
-	if (s->other_user && fchown(fd, job->uid, job->gid) < 0)
+	limit_tmp(s);
+	if (s->other_user && fchown(s->tmp_fd, job->uid, job->gid) < 0)
 		return err_sys(err, "cannot give away '%s'", s->tmpdir);
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "aischedd/run/output.h"
+#include "aischedd/run/quota.h"
 #include "aischedd/run/shepherd/env.h"
 #include "aischedd/run/shepherd/order.h"
 #include "aischedd/run/shepherd/proc.h"
@@ -1070,6 +1071,57 @@ START_TEST(a_tree_is_removed_in_slices)
 }
 END_TEST
 
+/* --- projects --- */
+
+START_TEST(a_project_is_the_number_of_its_job)
+{
+	ck_assert_uint_eq(quota_id(17, 99, 0), QUOTA_FIRST + 17);
+	ck_assert_uint_eq(quota_id(QUOTA_IDS + 17, 99, 0), QUOTA_FIRST + 17);
+	ck_assert_uint_eq(quota_id(UINT64_MAX, 0, 0),
+	                  QUOTA_FIRST + QUOTA_IDS - 1);
+}
+END_TEST
+
+/* Two that want the same id at once try different ones next, and each tries
+ * different ones. */
+START_TEST(another_project_is_tried_next)
+{
+	ck_assert_uint_ne(quota_id(17, 2, 1), quota_id(17, 4, 1));
+	for (uint32_t i = 1; i < 32; i++) {
+		uint32_t id = quota_id(17, UINT32_MAX, i);
+
+		ck_assert_uint_ge(id, QUOTA_FIRST);
+		ck_assert_uint_lt(id, QUOTA_FIRST + QUOTA_IDS);
+		for (uint32_t k = 0; k < i; k++)
+			ck_assert_uint_ne(id, quota_id(17, UINT32_MAX, k));
+	}
+}
+END_TEST
+
+static const struct {
+	const char *line;
+	bool has;
+} project_lines[] = {
+	{ "scratch:1700000017\n", true },
+	{ "scratch:1700000017", true },
+	{ "1700000017:/scratch\n", true },
+	{ "1700000017:/a:b\n", true },
+	{ "scratch:17000000170\n", false },
+	{ "scratch:170000001\n", false },
+	{ "#1700000017:/scratch\n", false },
+	{ "\n", false },
+	{ "", false },
+	{ ":", false },
+};
+
+START_TEST(projects_of_the_admin_are_found)
+{
+	ck_assert_msg(quota_line_has(project_lines[_i].line, 1700000017) ==
+	                  project_lines[_i].has,
+	              "%s", project_lines[_i].line);
+}
+END_TEST
+
 SUITE(run)
 {
 	tcase_add_loop_test(tc, names_are_expanded, 0, ARRAY_SIZE(patterns));
@@ -1105,4 +1157,8 @@ SUITE(run)
 	tcase_add_test(tc, what_a_folder_stores_is_counted);
 	tcase_add_test(tc, many_files_are_counted_in_slices);
 	tcase_add_test(tc, a_deep_folder_is_counted_in_part);
+	tcase_add_test(tc, a_project_is_the_number_of_its_job);
+	tcase_add_test(tc, another_project_is_tried_next);
+	tcase_add_loop_test(tc, projects_of_the_admin_are_found, 0,
+	                    ARRAY_SIZE(project_lines));
 }
