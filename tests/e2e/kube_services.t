@@ -1,7 +1,7 @@
 #!/bin/sh
 # Services in the queue: Deployments, StatefulSets and plain pods with a queue
 # and our scheduling gate wait, run and are evicted like any other job, whichever
-# program is killed.
+# program is killed, and whoever changes their number.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -280,6 +280,69 @@ fails "none is requeued, as its Deployment makes another" 1 "no-requeue" \
 	aictl requeue "$(id_of "$(one_of web)")"
 $k scale deployment web --replicas=0 >/dev/null
 ok "scaled to nothing, there is no job" wait_for has_jobs . 0
+
+# --- a HorizontalPodAutoscaler ------------------------------------------------
+
+# It reads an external metric, from objects of this kind: the API server's list of
+# them is what an adapter for metrics would answer.
+kube create -f - >/dev/null <<-END
+	{"apiVersion": "apiextensions.k8s.io/v1",
+	"kind": "CustomResourceDefinition", "metadata": {
+		"name": "waiting.external.metrics.k8s.io", "annotations":
+		{"api-approved.kubernetes.io": "unapproved, for a test"}},
+	"spec": {"group": "external.metrics.k8s.io", "scope": "Namespaced",
+		"names": {"kind": "ExternalMetricValue", "plural": "waiting",
+			"listKind": "ExternalMetricValueList"},
+		"versions": [{"name": "v1beta1", "served": true, "storage": true,
+			"schema": {"openAPIV3Schema": {"type": "object",
+			"properties": {"value": {"type": "string"}}}}}]}}
+END
+kube wait --for condition=Established --timeout=60s \
+	crd/waiting.external.metrics.k8s.io >/dev/null
+
+# N: N requests wait for the service
+requests_wait()
+{
+	$k apply -f - >/dev/null <<-END
+		{"apiVersion": "external.metrics.k8s.io/v1beta1",
+		"kind": "ExternalMetricValue", "metadata": {"name": "web"},
+		"value": "$1"}
+	END
+}
+
+# N: whether the autoscaler wants N pods
+wants()
+{
+	[ "$($k get hpa web -o 'jsonpath={.status.desiredReplicas}')" = "$1" ]
+}
+
+requests_wait 15
+$k create -f - >/dev/null <<-END
+	{"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+	"metadata": {"name": "web"}, "spec": {"minReplicas": 1, "maxReplicas": 9,
+	"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment",
+		"name": "web"},
+	"behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}},
+	"metrics": [{"type": "External", "external": {
+		"metric": {"name": "waiting"},
+		"target": {"type": "AverageValue", "averageValue": "10"}}}]}}
+END
+$k scale deployment web --replicas=1 >/dev/null
+ok "an autoscaler wants two pods for 15 requests" wait_for wants 2
+ok "which run" wait_for has_running web 2
+requests_wait 60
+ok "for more requests, it wants more than the queue may have" wait_for wants 6
+ok "which has as many as it may" wait_for has_running web 4
+ok "the others wait" wait_for has_gated web 2
+ok "as jobs" wait_for has_jobs PENDING 2
+requests_wait 25
+ok "for fewer, it wants fewer" wait_for wants 3
+ok "those that waited go first" wait_for has_jobs PENDING 0
+ok "and one that ran" wait_for has_running web 3
+ok "with its job" wait_for has_jobs RUNNING 3
+$k delete hpa web >/dev/null
+$k scale deployment web --replicas=0 >/dev/null
+ok "without autoscaler and pods there is no job" wait_for has_jobs . 0
 
 # --- StatefulSets, and a queue that takes its quota back ----------------------
 

@@ -236,6 +236,7 @@ controllers_start()
 		--root-ca-file="$kube/ca.crt" \
 		--service-account-private-key-file="$kube/accounts.key" \
 		--concurrent-job-syncs=20 \
+		--horizontal-pod-autoscaler-sync-period=1s \
 		--kube-api-qps=1000 --kube-api-burst=2000 "$@"
 }
 
