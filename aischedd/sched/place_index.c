@@ -235,7 +235,10 @@ static uint32_t insert(struct place_index *index, uint32_t t, uint32_t node)
 	side = place_index_before(index, t, node);
 	index->leaf[t].kid[side] =
 	    insert(index, index->leaf[t].kid[side], node);
-	pull(index, t);
+	for (int d = 0; d < DIM_N; d++) {
+		if (index->leaf[t].most[d] < l->own[d])
+			index->leaf[t].most[d] = l->own[d];
+	}
 	return t;
 }
 
