@@ -92,6 +92,23 @@ static void put_devs(struct buf *out, const struct conf *conf,
 			first = false;
 }
 
+/* Append how many GPUs and CPUs a job has on a node whose kubelet chooses them,
+ * and the NUMA nodes where the plan expects them to be. */
+static void put_predicted(struct buf *out, const struct had *had)
+{
+	int ngpus = __builtin_popcountll(had->gpus);
+
+	if (ngpus)
+		buf_printf(out, " %d GPU%s%s", ngpus, ngpus == 1 ? "" : "s",
+		           had->ncpus ? "," : "");
+	if (had->ncpus)
+		buf_printf(out, " %u CPU%s", had->ncpus,
+		           had->ncpus == 1 ? "" : "s");
+	buf_puts(out, " (NUMA");
+	put_bits(out, had->gpu_numas | had->cpu_numas);
+	buf_puts(out, ", predicted)");
+}
+
 static void put_had(struct buf *out, const struct had *had, bool many)
 {
 	if (had->gpus) {
@@ -132,19 +149,24 @@ bool listing_devices(const struct state *state, const struct placement *place,
 		bool binds =
 		    node->gpus_named ||
 		    runner_traits(conf->pools[node->pool].runner)->binds;
+		bool predicted =
+		    many && !binds && node->policy >= NODE_POLICY_RESTRICTED;
 
 		for (end = i; end < place->ntasks &&
 		              place->task[end].node == place->task[i].node;
 		     end++)
 			look_at(&had, place, end, node);
-		many = many && binds;
-		if (!binds)
+		many = many && (binds || predicted);
+		if (!binds && !predicted)
 			had.gpus = 0;
 		if (!had.gpus && !had.devs && !(many && had.ncpus))
 			continue;
 		buf_printf(out, "%s%s:", out->len > was ? "; " : "",
 		           state_node_label(state, place->task[i].node));
-		put_had(out, &had, many);
+		if (predicted && (had.gpus || had.ncpus))
+			put_predicted(out, &had);
+		else
+			put_had(out, &had, many);
 		put_devs(out, conf, node, had.devs,
 		         !had.gpus && !(many && had.ncpus));
 	}

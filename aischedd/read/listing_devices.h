@@ -9,10 +9,11 @@
 
 /*
  * Append the devices that the runner binds to the job, as "n3: GPU 4-7 (NUMA 1,
- * links 1), 32 CPUs (NUMA 1), rdma /dev/r0; n4: ...". A node with only one NUMA
- * node of which the job has no devices is left out: the runner had no choice on
- * it. Returns false if
- * nothing was appended.
+ * links 1), 32 CPUs (NUMA 1), rdma /dev/r0; n4: ...". If the node's kubelet
+ * chooses them and refuses what does not fit, append what it is expected to
+ * choose, as "n5: 2 GPUs, 8 CPUs (NUMA 1, predicted)". A node with only one
+ * NUMA node of which the job has no devices is left out: the runner had no
+ * choice on it. Returns false if nothing was appended.
  */
 bool listing_devices(const struct state *state, const struct placement *place,
                      struct buf *out);

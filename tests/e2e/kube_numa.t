@@ -101,7 +101,9 @@ publish n-0 restricted "$halves"
 ok "restricted is tight" wait_for taken --numa tight
 ok "and strict" taken --numa strict
 publish n-0 single-numa-node "$halves"
-ok "single-numa-node is strict" wait_for taken --numa strict
+ok "single-numa-node lets no pod have both NUMA nodes" \
+	wait_for refused "n-0" --cpus-per-task 33
+ok "which is strict" taken --numa strict
 ok "but links cannot be demanded" refused \
 	"(device plugin): --links strict cannot be had there" --links strict
 ok "nor parts of CPUs" refused "ask for a whole number of CPUs" \
@@ -110,8 +112,6 @@ ok "nor all memory" refused "ask for an amount with --mem" --numa strict --mem 0
 ok "more CPUs than a NUMA node has are too many" refused "n-0" \
 	--numa strict --cpus-per-task 33
 ok "as is more memory" refused "n-0" --numa strict --mem 260G
-ok "also without the demand, as the kubelet would refuse the pod" \
-	refused "n-0" --cpus-per-task 33
 ok "but not parts of CPUs, which the kubelet does not place" \
 	taken --cpus-per-task 33.5
 publish n-0 restricted "$halves"
@@ -135,6 +135,8 @@ strict()
 one=$(strict 1 20)
 ok "a job gets a NUMA node" wait_for is_state "$one" RUNNING
 is "and CPUs of its own" "$(pod_of "$one")" "Guaranteed 20 20"
+like "aiq names the NUMA node that the plan expects" "$(aiq "$one")" \
+	'^ *devices +n-0: 1 GPU, 20 CPUs \(NUMA [01], predicted\)$'
 two=$(strict 1 20)
 ok "the next one has no room for its CPUs there" \
 	wait_for is_state "$two" RUNNING
