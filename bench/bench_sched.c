@@ -116,6 +116,7 @@ static double now_s(void)
 struct pass_result {
 	double took; /* CPU time of the fastest of several passes, in seconds */
 	uint32_t starts, tasks, evictions, promises;
+	bool partial; /* the budget was spent */
 };
 
 static struct pass_result measure(struct buf *text)
@@ -139,6 +140,7 @@ static struct pass_result measure(struct buf *text)
 		r.took = took < r.took ? took : r.took;
 		r.starts = plan->nstarts;
 		r.evictions = plan->nevictions;
+		r.partial = plan->partial;
 		r.tasks = r.promises = 0;
 		for (uint32_t k = 0; k < plan->nstarts; k++)
 			r.tasks += plan->start[k].ntasks;
@@ -369,6 +371,92 @@ static void bench_limits(uint32_t nodes, uint32_t jobs, uint32_t shapes,
 	       nodes, jobs, shapes, spare, r.promises, r.took * 1e3);
 }
 
+/* --- an adversary --------------------------------------------------------- */
+
+enum { MANY = 64 }; /* GPUs of a node, each in a link group of its own */
+
+/* Add nodes with as many devices and groups of them as a node may have. */
+static void add_odd_nodes(struct buf *text, uint32_t nodes)
+{
+	buf_printf(text,
+	           "node n[0-%u] cpus=128 mem=512G threads=128 core=0-127 "
+	           "numa=0*16,1*16,2*16,3*16,4*16,5*16,6*16,7*16 "
+	           "numa_mem=64G,64G,64G,64G,64G,64G,64G,64G gpus=%d "
+	           "gpu_numa=0*8,1*8,2*8,3*8,4*8,5*8,6*8,7*8 gpu_link=0-%d\n",
+	           nodes - 1, MANY, MANY - 1);
+}
+
+/* Run a job of 1 GPU and 2 CPUs on each GPU but the first of each node; its
+ * CPUs are in the next NUMA node. */
+static void scatter(struct buf *text, uint32_t nodes)
+{
+	for (uint32_t i = 0; i < nodes * MANY; i++) {
+		uint32_t g = i % MANY, cpu = (2 * g + 16) % 128;
+
+		if (g == 0)
+			continue;
+		buf_printf(text,
+		           "run %u queue=a cpus=2 mem=4G gpus=1 preemptible "
+		           "start=%u end=%u on=n%u:g%u:c%u-%u\n",
+		           i + 1, 999999 - i, 1000060 + i * 7919 % 100003,
+		           i / MANY, g, cpu, cpu + 1);
+	}
+}
+
+/* Add rows of one job each, no two of which request the same. */
+static void add_unlike(struct buf *text, uint32_t requests)
+{
+	static const char *const numa[] = { "tight", "strict", "prefer",
+		                            "any" };
+	static const char *const links[] = { "strict", "prefer", "any" };
+
+	for (uint32_t i = 0; i < requests; i++)
+		buf_printf(text,
+		           "pend %u queue=b tasks=%u cpus=%u mem=%uM gpus=%u "
+		           "numa=%s links=%s time=%u\n",
+		           10000000 + i, 1 + i % 7, 1 + i % 13, 1024 + i,
+		           1 + i * 5 % 37, numa[i % 4], links[i % 3], 600 + i);
+}
+
+/* Plan for unlike requests on nodes with as many link groups as GPUs. taken:
+ * they are scattered with jobs of another queue; evict: these may be evicted.
+ */
+static void bench_adversary(uint32_t nodes, uint32_t requests, bool taken,
+                            bool evict)
+{
+	struct buf text = { 0 };
+	struct pass_result r;
+
+	/* the budget of the daemon */
+	buf_puts(&text, "now 1000000\n"
+	                "policy backfill=yes depth=100 consolidate=yes "
+	                "budget=100000\n");
+	add_odd_nodes(&text, nodes);
+	buf_printf(&text, "queue a quota=gpus:%u\nqueue b quota=gpus:%u\n",
+	           evict ? 0 : nodes * MANY, nodes * MANY);
+	if (taken)
+		scatter(&text, nodes);
+	add_unlike(&text, requests);
+	r = measure(&text);
+	printf("adversary nodes=%u requests=%u gpus=%s started=%u evicted=%u "
+	       "promised=%u partial=%s ms=%.2f\n",
+	       nodes, requests,
+	       !taken  ? "free"
+	       : evict ? "evicted"
+	               : "taken",
+	       r.starts, r.evictions, r.promises, r.partial ? "yes" : "no",
+	       r.took * 1e3);
+}
+
+static void all_adversary(void)
+{
+	for (int kind = 0; kind < 3; kind++) {
+		for (uint32_t nodes = 125; nodes <= 1000; nodes *= 2)
+			bench_adversary(nodes, 1000, kind, kind == 2);
+		bench_adversary(125, 2000, kind, kind == 2);
+	}
+}
+
 static void all_place(void)
 {
 	for (uint32_t nodes = 1250; nodes <= 20000; nodes *= 2)
@@ -433,10 +521,11 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} all[] = { { "place", all_place },     { "topology", all_topology },
-		    { "align", all_align },     { "mig", all_mig },
-		    { "full", all_full },       { "ended", all_ended },
-		    { "reclaim", all_reclaim }, { "limits", all_limits } };
+	} all[] = { { "place", all_place },        { "topology", all_topology },
+		    { "align", all_align },        { "mig", all_mig },
+		    { "full", all_full },          { "ended", all_ended },
+		    { "reclaim", all_reclaim },    { "limits", all_limits },
+		    { "adversary", all_adversary } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		bool wanted = argc < 2;

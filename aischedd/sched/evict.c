@@ -510,7 +510,8 @@ bool evict_for(struct pass *p, const struct claimant *c, bool scattered)
 	if (!e)
 		e = p->evict = evict_trial_new(p);
 	e->c = c;
-	if (!e->norder || e->looks >= LOOKS_MAX)
+	e->tried_before = *e->w->tried;
+	if (!e->norder || evict_search_spent(e))
 		return false;
 	/* Evict no job for a claimant whose constraint counts nodes. */
 	if (match_req(p->place->match, c->req)->ncounts)
@@ -522,6 +523,7 @@ bool evict_for(struct pass *p, const struct claimant *c, bool scattered)
 	if (found)
 		e->futile.n = 0; /* evicted jobs free their nodes, so moves that
 		                    failed may work now */
+	e->tried += *e->w->tried - e->tried_before;
 	return found;
 }
 

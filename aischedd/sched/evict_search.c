@@ -394,7 +394,7 @@ static bool offer_nodes(struct evictor *e, const uint32_t *node, uint32_t n,
 	    (*steps_then != SIZE_MAX && e->mode != MODE_STRICT))
 		return false;
 	*steps_then = e->step.n;
-	for (uint32_t i = 0; i < n && e->looks < LOOKS_MAX; i++)
+	for (uint32_t i = 0; i < n && !evict_search_spent(e); i++)
 		offer_node(e, node[i]);
 	return e->offers.n;
 }
@@ -415,7 +415,7 @@ static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
 		e->reach[node[i]] = may_be_used(e, node[i]) &&
 		                    (e->pool == SNAP_NONE ||
 		                     e->pool == e->s->node.pool[node[i]]);
-	while (e->todo > 0 && e->looks < LOOKS_MAX &&
+	while (e->todo > 0 && !evict_search_spent(e) &&
 	       (e->offers.n || offer_nodes(e, node, n, &steps_then))) {
 		struct offer offer = offer_pop(e);
 		size_t nsteps = e->step.n;

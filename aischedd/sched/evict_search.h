@@ -17,6 +17,13 @@
  * evicting. */
 enum { LOOKS_MAX = 400000 };
 
+/* Whether trials have reached LOOKS_MAX. */
+static inline bool evict_search_spent(const struct evictor *e)
+{
+	return e->looks + e->tried + *e->w->tried - e->tried_before >=
+	       LOOKS_MAX;
+}
+
 /*
  * Find nodes for all tasks of the claimant: in the domain where evictions cost
  * least, if the claimant needs or prefers one domain; else in the first pool in

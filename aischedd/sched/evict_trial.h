@@ -79,6 +79,9 @@ struct evictor {
 	int64_t *left;        /* by task: FATE_STAYS, ... */
 	struct evict_levels *levels;
 	uint64_t looks; /* nodes and tasks looked at in this pass */
+	/* of work.tried: how much of it earlier claimants used, and what it
+	 * was when the search for the present one began */
+	uint64_t tried, tried_before;
 	const struct domains *domains;
 	struct spread *spread; /* how the claimant is divided if it is spread */
 

@@ -250,6 +250,10 @@ uint32_t fit_align_span(const struct work *w, uint32_t req, uint32_t node)
 
 /* --- choose the NUMA nodes --------------------------------------------- */
 
+/* Trying a set counts as one look at a node, plus one for every GPUS_A_LOOK
+ * GPUs of the node. */
+enum { GPUS_A_LOOK = 4 };
+
 /* How well a set of NUMA nodes suits a task. Members are compared in this
  * order, and less is better. */
 struct fitness {
@@ -363,6 +367,7 @@ static bool best_set(const struct work *w, uint32_t req, uint32_t node,
 		struct fit_where at = { set, gpus };
 		struct fitness f;
 
+		*w->tried += 1 + snap_node_ngpus(w->snap, node) / GPUS_A_LOOK;
 		if (!fit_align_room(w, req, node, &at, 1) ||
 		    (prefers && breaks_cpu(w, req, node, set)))
 			continue;

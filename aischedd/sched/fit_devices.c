@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aischedd/sched/fit_mig.h"
+#include "libcommon/limits.h"
 
 static int64_t min(int64_t a, int64_t b)
 {
@@ -104,8 +105,30 @@ static uint64_t alike(const uint8_t *number, uint64_t set, int d)
 
 /* --- the choice of whole GPUs ------------------------------------------ */
 
+/* The GPUs of a node by the number of their link group or NUMA node. */
+struct grouping {
+	const uint8_t *number;        /* by GPU */
+	uint64_t mask[UINT8_MAX + 1]; /* by number: GPUs, as bits */
+};
+
+/* n: the number of GPUs. end: higher than all numbers. */
+static void group(struct grouping *g, const uint8_t *number, uint32_t n,
+                  uint32_t end)
+{
+	g->number = number;
+	memset(g->mask, 0, end * sizeof(*g->mask));
+	for (uint32_t i = 0; i < n; i++)
+		g->mask[number[i]] |= (uint64_t)1 << i;
+}
+
+/* Returns the GPUs of the set that are in the same group as GPU d. */
+static uint64_t beside(const struct grouping *g, uint64_t set, int d)
+{
+	return set & g->mask[g->number[d]];
+}
+
 struct picking {
-	const uint8_t *link, *numa;
+	struct grouping link, numa;
 	uint64_t nfree; /* all GPUs that are wholly free, of any type */
 	uint64_t own;   /* GPUs of the node that the job already has */
 };
@@ -125,7 +148,7 @@ static struct fit_damage damage_of(const struct picking *p, uint64_t chosen)
 		int d = __builtin_ctzll(left);
 		uint32_t had, takes;
 
-		cell = alike(p->numa, alike(p->link, p->nfree, d), d);
+		cell = beside(&p->numa, beside(&p->link, p->nfree, d), d);
 		had = count(cell);
 		takes = count(cell & chosen);
 		for (int i = 0; i < NBLOCKS; i++) {
@@ -144,7 +167,7 @@ static struct price price_of(const struct picking *p, uint64_t from,
 	int d = __builtin_ctzll(chosen);
 
 	return (struct price){ .damage = damage_of(p, chosen),
-		               .nfree = count(alike(p->numa, p->nfree, d)),
+		               .nfree = count(beside(&p->numa, p->nfree, d)),
 		               .left = count(from) };
 }
 
@@ -173,9 +196,10 @@ static uint64_t pick_in_group(const struct picking *p, uint64_t set,
                               uint32_t n);
 
 /* The GPUs of one link group or of one NUMA node within a set, and which of
- * them would be taken. */
+ * them would be taken. Only a part that has enough has a price. */
 struct part {
 	uint64_t mask, chosen;
+	uint32_t size;
 	bool own, enough;
 	struct price price;
 };
@@ -193,15 +217,24 @@ static bool is_better(const struct part *a, const struct part *b)
 		return a->enough;
 	if (a->enough)
 		return is_cheaper(&a->price, &b->price);
-	return count(a->mask) > count(b->mask);
+	return a->size > b->size;
 }
 
-/* Choose n GPUs of the set from as few parts as possible. number: by GPU, the
- * number of its part, which is either its link group or its NUMA node. */
-static uint64_t pick_parts(const struct picking *p, const uint8_t *number,
+/* Choose n GPUs of the part, which has at least as many. */
+static void choose(const struct picking *p, bool groups, uint32_t n,
+                   struct part *part)
+{
+	part->chosen =
+	    groups ? pick_in_group(p, part->mask, n) : lowest(part->mask, n);
+	part->price = price_of(p, part->mask, part->chosen);
+}
+
+/* Choose n GPUs of the set from as few parts as possible. by: how the GPUs are
+ * divided into parts, which are either link groups or NUMA nodes. */
+static uint64_t pick_parts(const struct picking *p, const struct grouping *by,
                            uint64_t set, uint32_t n)
 {
-	bool groups = number == p->link;
+	bool groups = by == &p->link;
 	uint64_t ret = 0;
 
 	while (n > 0 && set) {
@@ -209,16 +242,14 @@ static uint64_t pick_parts(const struct picking *p, const uint8_t *number,
 
 		for (uint64_t left = set, mask; left; left &= ~mask) {
 			int d = __builtin_ctzll(left);
-			struct part it = { .mask = mask =
-				               alike(number, left, d) };
-			uint32_t takes = (uint32_t)min(count(mask), n);
+			struct part it = { .mask = mask = beside(by, left, d),
+				           .chosen = mask };
 
-			it.own =
-			    groups && alike(number, p->own | mask, d) != mask;
-			it.enough = count(mask) >= n;
-			it.chosen = groups ? pick_in_group(p, mask, takes)
-			                   : lowest(mask, takes);
-			it.price = price_of(p, mask, it.chosen);
+			it.own = groups && beside(by, p->own, d) & ~mask;
+			it.size = count(mask);
+			it.enough = it.size >= n;
+			if (it.enough)
+				choose(p, groups, n, &it);
 			if (is_better(&it, &best))
 				best = it;
 		}
@@ -231,7 +262,7 @@ static uint64_t pick_parts(const struct picking *p, const uint8_t *number,
 
 static uint64_t pick_in_group(const struct picking *p, uint64_t set, uint32_t n)
 {
-	return pick_parts(p, p->numa, set, n);
+	return pick_parts(p, &p->numa, set, n);
 }
 
 uint64_t fit_devices_pick(const struct work *w, uint32_t node, uint64_t set,
@@ -240,9 +271,8 @@ uint64_t fit_devices_pick(const struct work *w, uint32_t node, uint64_t set,
 {
 	const struct snap *s = w->snap;
 	uint32_t first = s->node.gpu_first[node];
-	struct picking p = { .link = s->gpu.link + first,
-		             .numa = s->gpu.numa + first,
-		             .own = own };
+	uint32_t ngpus = snap_node_ngpus(s, node);
+	struct picking p;
 	uint64_t ret;
 
 	if (fit_devices_nlinks(w, node) == 1 &&
@@ -250,9 +280,13 @@ uint64_t fit_devices_pick(const struct work *w, uint32_t node, uint64_t set,
 		memset(ret_damage, 0, sizeof(*ret_damage));
 		return lowest(set, n);
 	}
-	for (uint32_t i = 0; i < snap_node_ngpus(s, node); i++)
+	group(&p.link, s->gpu.link + first, ngpus, fit_devices_nlinks(w, node));
+	group(&p.numa, s->gpu.numa + first, ngpus, fit_devices_nnumas(w, node));
+	p.own = own;
+	p.nfree = 0;
+	for (uint32_t i = 0; i < ngpus; i++)
 		p.nfree |= (uint64_t)(w->device[first + i] == 1000) << i;
-	ret = pick_parts(&p, p.link, set, n);
+	ret = pick_parts(&p, &p.link, set, n);
 	*ret_damage = damage_of(&p, ret);
 	return ret;
 }
@@ -265,18 +299,25 @@ uint64_t fit_devices_linked(const struct work *w, uint32_t node, uint64_t set,
 	const uint8_t *link = w->snap->gpu.link + w->snap->node.gpu_first[node];
 	uint64_t ret = 0;
 
-	for (; to; to &= to - 1)
-		ret |= alike(link, set, __builtin_ctzll(to));
+	for (uint64_t left = to, group; left; left &= ~group) {
+		group = alike(link, set | to, __builtin_ctzll(left));
+		ret |= group & set;
+	}
 	return ret;
 }
 
 uint32_t fit_devices_ngroups(const struct work *w, uint32_t node, uint64_t gpus)
 {
 	const uint8_t *link = w->snap->gpu.link + w->snap->node.gpu_first[node];
+	uint64_t seen[(UINT8_MAX + 1) / 64] = { 0 };
 	uint32_t n = 0;
 
-	for (; gpus; n++)
-		gpus &= ~alike(link, gpus, __builtin_ctzll(gpus));
+	for (; gpus; gpus &= gpus - 1) {
+		uint8_t g = link[__builtin_ctzll(gpus)];
+
+		n += !(seen[g / 64] >> g % 64 & 1);
+		seen[g / 64] |= (uint64_t)1 << g % 64;
+	}
 	return n;
 }
 
@@ -285,19 +326,25 @@ uint32_t fit_devices_fewest(const struct work *w, uint32_t node, uint64_t set,
 {
 	const uint8_t *link = w->snap->gpu.link + w->snap->node.gpu_first[node];
 	uint64_t near = fit_devices_linked(w, node, set, own);
-	uint32_t ret = fit_devices_ngroups(w, node, own), sizes[64], nsizes = 0;
+	uint32_t ret = fit_devices_ngroups(w, node, own);
+	uint32_t nlinks = fit_devices_nlinks(w, node);
+	/* sizes of the other groups, and how many groups have a size */
+	uint8_t size[UINT8_MAX + 1];
+	uint16_t ngroups[LIMIT_GPUS + 1] = { 0 };
 
 	n -= (uint32_t)min(n, count(near));
-	for (uint64_t left = set & ~near, mask; left; left &= ~mask) {
-		uint32_t i = nsizes++, size;
-
-		mask = alike(link, left, __builtin_ctzll(left));
-		for (size = count(mask); i && sizes[i - 1] < size; i--)
-			sizes[i] = sizes[i - 1];
-		sizes[i] = size;
+	memset(size, 0, nlinks);
+	for (uint64_t left = set & ~near; left; left &= left - 1)
+		size[link[__builtin_ctzll(left)]]++;
+	for (uint32_t g = 0; g < nlinks; g++)
+		ngroups[size[g]]++;
+	for (uint32_t k = LIMIT_GPUS; n && k; k -= !ngroups[k]) {
+		if (!ngroups[k])
+			continue;
+		ngroups[k]--;
+		n -= (uint32_t)min(n, k);
+		ret++;
 	}
-	for (uint32_t i = 0; n && i < nsizes; i++, ret++)
-		n -= (uint32_t)min(n, sizes[i]);
 	return ret;
 }
 

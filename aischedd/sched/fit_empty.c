@@ -26,7 +26,7 @@ struct fit_empty *fit_empty_new(const struct snap *snap, struct match *match,
 	e->snap = snap;
 	e->match = match;
 	e->empty = work_new_blank(snap, NULL, arena);
-	e->known = arena_array(arena, uint8_t, snap->node.n);
+	e->like = arena_array(arena, uint32_t, snap->node.n);
 	e->nodes_with = arena_array(arena, uint32_t, most + 1);
 	e->domains = domains;
 	e->fits = arena_array(arena, uint8_t, snap->req.n);
@@ -35,18 +35,77 @@ struct fit_empty *fit_empty_new(const struct snap *snap, struct match *match,
 	return e;
 }
 
-/* Returns how many tasks fit on the node while it is empty, at most max. */
-static int64_t count_on(const struct fit_empty *e, uint32_t req, uint32_t node,
-                        int64_t max)
+/* Whether n elements from index a on equal those from index b on. */
+#define SAME(column, a, b, n) \
+	(!memcmp((column) + (a), (column) + (b), (n) * sizeof(*(column))))
+
+static bool has_same_gpus(const struct snap *s, uint32_t a, uint32_t b)
 {
-	if (!e->known[node])
-		work_fill(e->empty, node, WORK_EMPTY);
-	e->known[node] = 1;
-	return fit_count(e->empty, req, node, 0, max);
+	const struct snap_gpus *g = &s->gpu;
+	uint32_t at = s->node.gpu_first[a], to = s->node.gpu_first[b];
+	uint32_t n = snap_node_ngpus(s, a);
+
+	return snap_node_ngpus(s, b) == n && SAME(g->type, at, to, n) &&
+	       SAME(g->numa, at, to, n) && SAME(g->link, at, to, n) &&
+	       (!g->parts || SAME(g->parts, at, to, n)) &&
+	       s->node.mig[a] == s->node.mig[b] &&
+	       s->node.gpu_mem[a] == s->node.gpu_mem[b];
 }
 
-static bool counts(const struct fit_empty *e, const struct allowed *a,
-                   uint32_t node, enum ever_nodes which)
+static bool has_same_cpus(const struct snap *s, uint32_t a, uint32_t b)
+{
+	uint32_t at = s->node.cpu_first[a], to = s->node.cpu_first[b];
+	uint32_t n = snap_node_ncpus(s, a);
+
+	return snap_node_ncpus(s, b) == n && SAME(s->cpu.numa, at, to, n) &&
+	       SAME(s->cpu.core, at, to, n) &&
+	       s->node.cpu_total[a] == s->node.cpu_total[b];
+}
+
+/* Whether tasks that fit on one of the nodes while it is empty also fit on the
+ * other one. */
+static bool is_like(const struct snap *s, uint32_t a, uint32_t b)
+{
+	const struct snap_nodes *n = &s->node;
+	uint32_t nnumas = snap_node_nnumas(s, a);
+
+	return n->mem_total[a] == n->mem_total[b] &&
+	       n->tmp_total[a] == n->tmp_total[b] &&
+	       n->slot_total[a] == n->slot_total[b] &&
+	       SAME(n->dev_total, a, b, 1) && has_same_cpus(s, a, b) &&
+	       snap_node_nnumas(s, b) == nnumas &&
+	       SAME(s->numa_mem, n->numa_first[a], n->numa_first[b], nnumas) &&
+	       has_same_gpus(s, a, b);
+}
+
+static void get_to_know(struct fit_empty *e, uint32_t node)
+{
+	uint32_t before = node ? e->like[node - 1] : 0;
+
+	work_fill(e->empty, node, WORK_EMPTY);
+	e->like[node] =
+	    before && is_like(e->snap, node - 1, node) ? before : node + 1;
+}
+
+/* Returns how many tasks fit on the node while it is empty, at most max. */
+static int64_t count_on(struct fit_empty *e, uint32_t req, uint32_t node,
+                        int64_t max)
+{
+	if (!e->like[node])
+		get_to_know(e, node);
+	if (e->last_like == e->like[node] && e->last_req == req &&
+	    e->last_max == max && e->last_loose == e->empty->loose)
+		return e->last_fit;
+	e->last_like = e->like[node];
+	e->last_req = req;
+	e->last_max = max;
+	e->last_loose = e->empty->loose;
+	e->last_fit = fit_count(e->empty, req, node, 0, max);
+	return e->last_fit;
+}
+
+static bool counts(struct fit_empty *e, const struct allowed *a, uint32_t node,
+                   enum ever_nodes which)
 {
 	const struct snap *s = e->snap;
 
@@ -60,7 +119,7 @@ static bool counts(const struct fit_empty *e, const struct allowed *a,
 /* Returns `got` plus the number of tasks that fit on these nodes while they are
  * empty, but at most the job's minimum. If the job asks for a number of nodes,
  * returns `got`, and counts in nodes_with[k] the nodes that hold k tasks. */
-static uint32_t count_nodes(const struct fit_empty *e, uint32_t req,
+static uint32_t count_nodes(struct fit_empty *e, uint32_t req,
                             const uint32_t *node, uint32_t n,
                             enum ever_nodes which, uint32_t got)
 {
@@ -87,7 +146,7 @@ static uint32_t count_nodes(const struct fit_empty *e, uint32_t req,
 
 /* Returns how many tasks fit if the job uses exactly its number of nodes, the
  * best of those that count_nodes() has counted. */
-static uint32_t take_best(const struct fit_empty *e, uint32_t req)
+static uint32_t take_best(struct fit_empty *e, uint32_t req)
 {
 	uint32_t tasks = e->snap->req.min_tasks[req],
 		 n = e->snap->req.nodes[req];
@@ -103,7 +162,7 @@ static uint32_t take_best(const struct fit_empty *e, uint32_t req)
 	return (uint32_t)(got < tasks - n ? got : tasks - n);
 }
 
-static void count_begin(const struct fit_empty *e, uint32_t req)
+static void count_begin(struct fit_empty *e, uint32_t req)
 {
 	if (e->snap->req.nodes[req])
 		memset(e->nodes_with, 0,
@@ -111,15 +170,14 @@ static void count_begin(const struct fit_empty *e, uint32_t req)
 		           sizeof(*e->nodes_with));
 }
 
-static uint32_t count_end(const struct fit_empty *e, uint32_t req, uint32_t got)
+static uint32_t count_end(struct fit_empty *e, uint32_t req, uint32_t got)
 {
 	return e->snap->req.nodes[req] ? take_best(e, req) : got;
 }
 
 /* Returns how many tasks of whole segments fit on the nodes that count_nodes()
  * has counted. */
-static uint32_t count_segments(const struct fit_empty *e, uint32_t req,
-                               uint32_t got)
+static uint32_t count_segments(struct fit_empty *e, uint32_t req, uint32_t got)
 {
 	const struct snap *s = e->snap;
 	uint32_t part = snap_segment_part(s, req);
@@ -132,7 +190,7 @@ static uint32_t count_segments(const struct fit_empty *e, uint32_t req,
 
 /* Returns how many tasks would fit in that domain of the level that holds the
  * most; if the job has segments, in all domains of the level together. */
-static uint32_t count_at(const struct fit_empty *e, uint32_t req, uint8_t level,
+static uint32_t count_at(struct fit_empty *e, uint32_t req, uint8_t level,
                          enum ever_nodes which)
 {
 	const struct domains *d = e->domains;
@@ -158,7 +216,7 @@ static uint32_t count_at(const struct fit_empty *e, uint32_t req, uint8_t level,
 
 /* Returns how many tasks would fit in the domains over which the job is spread.
  */
-static uint32_t count_spread(const struct fit_empty *e, uint32_t req,
+static uint32_t count_spread(struct fit_empty *e, uint32_t req,
                              const uint32_t *class, uint32_t n,
                              enum ever_nodes which)
 {
@@ -187,8 +245,8 @@ static uint32_t count_spread(const struct fit_empty *e, uint32_t req,
 }
 
 /* Returns how many tasks would fit in the pool that has these classes. */
-static uint32_t count_in_pool(const struct fit_empty *e, uint32_t req,
-                              uint8_t level, const uint32_t *class, uint32_t n,
+static uint32_t count_in_pool(struct fit_empty *e, uint32_t req, uint8_t level,
+                              const uint32_t *class, uint32_t n,
                               enum ever_nodes which)
 {
 	uint32_t got = 0;
@@ -210,7 +268,7 @@ static uint32_t count_in_pool(const struct fit_empty *e, uint32_t req,
 
 /* Returns the level of the topology that the request needs, or over which it is
  * spread. */
-static uint8_t level_of(const struct fit_empty *e, uint32_t req)
+static uint8_t level_of(struct fit_empty *e, uint32_t req)
 {
 	const struct snap_reqs *r = &e->snap->req;
 
@@ -220,8 +278,8 @@ static uint8_t level_of(const struct fit_empty *e, uint32_t req)
 /* Returns how many of the request's tasks would fit in the pool that
  * holds the most: in one domain of the level, spread over its
  * domains, or (LEVEL_NONE) anywhere. */
-static uint32_t count_tasks(const struct fit_empty *e, uint32_t req,
-                            uint8_t level, enum ever_nodes which)
+static uint32_t count_tasks(struct fit_empty *e, uint32_t req, uint8_t level,
+                            enum ever_nodes which)
 {
 	const struct allowed *a = match_req(e->match, req);
 	uint32_t tasks = e->snap->req.min_tasks[req], best = 0;
@@ -249,8 +307,8 @@ static uint32_t count_tasks(const struct fit_empty *e, uint32_t req,
 
 /* A part of the constraint, such as "ib*2", must hold on a number of nodes.
  * Count the nodes on which it holds and which have room for a task. */
-static uint32_t count_counted(const struct fit_empty *e, uint32_t req,
-                              uint32_t part, enum ever_nodes which)
+static uint32_t count_counted(struct fit_empty *e, uint32_t req, uint32_t part,
+                              enum ever_nodes which)
 {
 	const struct allowed *a = match_req(e->match, req);
 	uint32_t n = 0;
@@ -270,7 +328,7 @@ static uint32_t count_counted(const struct fit_empty *e, uint32_t req,
 /* Returns the first part of the constraint, such as "ib*2", that holds on too
  * few nodes, and sets *ret_nodes to the number of these nodes. Returns ncounts
  * if there is no such part. */
-static uint32_t too_few(const struct fit_empty *e, uint32_t req,
+static uint32_t too_few(struct fit_empty *e, uint32_t req,
                         enum ever_nodes which, uint32_t *ret_nodes)
 {
 	const struct allowed *a = match_req(e->match, req);
@@ -283,8 +341,8 @@ static uint32_t too_few(const struct fit_empty *e, uint32_t req,
 	return a->ncounts;
 }
 
-static bool could_hold(const struct fit_empty *e, uint32_t req,
-                       enum ever_nodes which, uint32_t *ret_got)
+static bool could_hold(struct fit_empty *e, uint32_t req, enum ever_nodes which,
+                       uint32_t *ret_got)
 {
 	uint32_t nodes;
 
@@ -296,7 +354,7 @@ static bool could_hold(const struct fit_empty *e, uint32_t req,
 
 /* Returns the first node that is not up but that the request may
  * use, or SNAP_NONE. */
-static uint32_t first_down(const struct fit_empty *e, uint32_t req)
+static uint32_t first_down(struct fit_empty *e, uint32_t req)
 {
 	const struct allowed *a = match_req(e->match, req);
 	uint32_t first = SNAP_NONE;
@@ -327,7 +385,7 @@ static int64_t total_of(const struct snap *s, uint32_t node, int res)
 /* Find the largest total of a resource among the nodes that the request may
  * use. Sets *ret_amount to it and returns the first such node; 0 and SNAP_NONE
  * if the request may use no node. */
-static uint32_t largest(const struct fit_empty *e, uint32_t req, int res,
+static uint32_t largest(struct fit_empty *e, uint32_t req, int res,
                         int64_t *ret_amount)
 {
 	const struct allowed *a = match_req(e->match, req);
@@ -371,6 +429,7 @@ static bool explain_numa(struct fit_empty *e, uint32_t req, struct verdict *v)
 {
 	const struct allowed *a = match_req(e->match, req);
 	struct fit_numa best = { -1, -1, -1 };
+	uint32_t like = 0;
 	bool found = false;
 
 	e->empty->loose = LOOSE_NUMA | LOOSE_LINKS;
@@ -383,8 +442,9 @@ static bool explain_numa(struct fit_empty *e, uint32_t req, struct verdict *v)
 			struct fit_numa it;
 
 			if (!match_ever_allows(a, node) ||
-			    !count_on(e, req, node, 1))
+			    !count_on(e, req, node, 1) || e->like[node] == like)
 				continue;
+			like = e->like[node];
 			it = fit_best_numa(e->empty, req, node);
 			if (found && !fit_numa_is_more(&it, &best))
 				continue;
@@ -445,8 +505,7 @@ static void explain_never(struct fit_empty *e, uint32_t req, struct verdict *v)
 
 /* Whether fewer nodes have room for a task than the request needs; if so, says
  * so in *v. */
-static bool too_few_nodes(const struct fit_empty *e, uint32_t req,
-                          struct verdict *v)
+static bool too_few_nodes(struct fit_empty *e, uint32_t req, struct verdict *v)
 {
 	const struct allowed *a = match_req(e->match, req);
 	uint32_t n = 0;
@@ -520,8 +579,7 @@ bool fit_empty_holds(struct fit_empty *e, uint32_t row, struct verdict *v)
 	return false;
 }
 
-bool fit_empty_holds_up(const struct fit_empty *e, uint32_t row,
-                        struct verdict *v)
+bool fit_empty_holds_up(struct fit_empty *e, uint32_t row, struct verdict *v)
 {
 	uint32_t req = e->snap->pend.req[row], got, up;
 

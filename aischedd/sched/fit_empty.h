@@ -13,7 +13,15 @@ struct fit_empty {
 	const struct snap *snap;
 	struct match *match;
 	struct work *empty;
-	uint8_t *known; /* by node: 1 if `empty` is filled in for it */
+	/* By node: one more than the first of the nodes before it that are
+	 * equal to it while they are empty, without a break; 0: `empty` is not
+	 * filled in for it. */
+	uint32_t *like;
+	/* the last answer: how many tasks of `last_req`, at most `last_max`,
+	 * fit on `last_like`, which is a value of `like` or 0 */
+	uint32_t last_like, last_req;
+	int64_t last_max, last_fit;
+	unsigned last_loose; /* of `empty` */
 	const struct domains *domains;
 	struct spread *spread;
 	uint32_t *nodes_with; /* scratch, by number of tasks: how many nodes
@@ -36,7 +44,6 @@ bool fit_empty_holds(struct fit_empty *e, uint32_t row, struct verdict *v);
 
 /* Whether the nodes that are up could hold the row's first job; if not, *v is
  * NodeDown or RunnerDown. */
-bool fit_empty_holds_up(const struct fit_empty *e, uint32_t row,
-                        struct verdict *v);
+bool fit_empty_holds_up(struct fit_empty *e, uint32_t row, struct verdict *v);
 
 #endif

@@ -35,7 +35,10 @@ enum { LOOKS_A_CLAIM = 64 };
 
 static int64_t count_looks(const struct pass *p)
 {
-	return (int64_t)(p->place->looks + evict_looks(p)) / LOOKS_A_CLAIM;
+	uint64_t looks =
+	    p->place->looks + evict_looks(p) + *p->place->work->tried;
+
+	return (int64_t)looks / LOOKS_A_CLAIM;
 }
 
 static enum serve_answer ask(struct pass *p, struct turn turn,

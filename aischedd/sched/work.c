@@ -440,6 +440,7 @@ struct work *work_new_blank(const struct snap *snap, const struct work *like,
 	w->nnumas = like ? like->nnumas : arena_array(arena, uint16_t, n);
 	w->nlinks = like ? like->nlinks : arena_array(arena, uint16_t, n);
 	w->core = arena_array(arena, struct work_core, count_cores(snap));
+	w->tried = arena_array(arena, uint64_t, 1);
 	if (like ? like->slices != NULL : fit_mig_any(snap)) {
 		w->slices = arena_array_raw(arena, int64_t, snap->gpu.n);
 		w->slices_now = like ? like->slices_now : NULL;

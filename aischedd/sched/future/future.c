@@ -7,7 +7,7 @@
 
 /* A pass may look at this many points, which takes some 30 ms. Work is counted,
  * not time, so that a plan is the same on every machine. */
-enum { PATIENCE = 6000000 };
+enum { PATIENCE = 6000000, POINTS_A_LOOK = 8 };
 
 /* Initial capacity of a list of points: most nodes have few tasks. */
 enum { POINTS = 12 };
@@ -48,7 +48,9 @@ bool future_changes(const struct future *a)
 
 int64_t future_patience(const struct future *a)
 {
-	return a->patience;
+	int64_t tried = a->then ? (int64_t)*a->then->tried : 0;
+
+	return a->patience - tried * POINTS_A_LOOK;
 }
 
 void future_spend(struct future *a, size_t points)
