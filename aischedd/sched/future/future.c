@@ -148,8 +148,8 @@ struct future_ask future_ask_of(const struct future *a, uint32_t req,
 
 	return (struct future_ask){
 		.req = req,
-		.need = { cpus, s->req.mem[req], s->req.tmp[req], 1, gpus,
-		          gpus / 1000, cpus / 1000 },
+		.need = { cpus, s->req.mem[req], s->req.tmp[req], 1,
+		          snap_gpus_least(s, req), gpus / 1000, cpus / 1000 },
 		.most = most,
 		.whose = s->req.reservation[req],
 		.exclusive = s->req.exclusive[req],

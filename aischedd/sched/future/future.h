@@ -69,7 +69,8 @@ struct future_due {
 	                 tasks on trial: see try_it() */
 };
 
-/* The needs of one task, to be compared with points. */
+/* The needs of one task, to be compared with points; where a part of a GPU is
+ * asked for by its memory, the least that this could be on any node. */
 struct future_ask {
 	uint32_t req;
 	int64_t need[FUTURE_N];
