@@ -284,16 +284,21 @@ struct place_growth pass_growth(struct pass *p, uint32_t run)
 	const struct snap_reqs *r = &p->snap->req;
 	uint32_t req = p->snap->run.req[run], nodes = r->nodes[req], have;
 	uint32_t missing = r->tasks[req] - order_tasks(p->order, run);
-	struct place_growth ret = { .tasks = 1 };
+	struct place_growth ret = { .tasks = 1, .later = missing - 1 };
 
-	if (!nodes)
+	if (!nodes && !match_req(p->place->match, req)->ncounts)
 		return ret;
 	/* The other tasks there may be lost, too: wait until that is known. */
-	if (has_node_down(p->snap, run))
+	if (nodes && has_node_down(p->snap, run))
 		return (struct place_growth){ 0 };
 	have = pass_own(p, run, true);
+	if (!nodes || have < nodes)
+		place_count_wants(p->place, req, ret.wants);
 	pass_own(p, run, false);
+	if (!nodes)
+		return ret;
 	ret.opens = have < nodes;
+	ret.later = ret.opens ? nodes - have - 1 : 0;
 	if (ret.opens && r->min_tasks[req] == r->tasks[req])
 		ret.tasks = (missing + nodes - have - 1) / (nodes - have);
 	if (r->tasks_per_node[req] && ret.tasks > r->tasks_per_node[req])

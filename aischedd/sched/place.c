@@ -151,6 +151,21 @@ static uint32_t class_at(const struct place *p, const struct allowed *a,
 	return i;
 }
 
+void place_count_wants(const struct place *p, uint32_t req,
+                       uint32_t ret[CONSTRAINT_MAX_COUNTS])
+{
+	const struct allowed *a = match_req(p->match, req);
+
+	memset(ret, 0, CONSTRAINT_MAX_COUNTS * sizeof(*ret));
+	memcpy(ret, a->count, a->ncounts * sizeof(*ret));
+	for (uint32_t n = 0; a->ncounts && n < p->snap->node.n; n++) {
+		uint32_t at = p->own[n] ? class_at(p, a, n) : a->nclasses;
+
+		for (uint32_t k = 0; at < a->nclasses && k < a->ncounts; k++)
+			ret[k] -= ret[k] && a->counted[at] >> k & 1;
+	}
+}
+
 /* Whether each part of the constraint that counts nodes holds on enough of
  * these nodes. */
 static bool has_counts(const struct place *p, const struct allowed *a,
@@ -237,7 +252,8 @@ bool place_keeps_promises(const struct place *p, uint32_t req, uint32_t node,
  * that it already has, or one in place of a node that it has lost. */
 static bool may_add_node(const struct place *p, uint32_t req, uint32_t own)
 {
-	return !p->snap->req.nodes[req] || (p->grows && !p->opens) == (own > 0);
+	return !p->snap->req.nodes[req] ||
+	       (p->grows && !p->growth.opens) == (own > 0);
 }
 
 static bool is_capped(const struct place *p)
@@ -499,9 +515,10 @@ static bool try_more(struct place *p, uint32_t req, uint32_t node,
 
 	p->pool = p->snap->node.pool[node];
 	p->grows = true;
-	p->opens = more.opens;
+	p->growth = more;
 	found = grow_near(p, req, node, more.tasks, ret_lack);
-	p->grows = p->opens = false;
+	p->grows = false;
+	p->growth = (struct place_growth){ 0 };
 	p->pool = p->within = SNAP_NONE;
 	return found;
 }

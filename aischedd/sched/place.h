@@ -11,12 +11,25 @@
 
 #include "aischedd/sched/domain.h"
 #include "aischedd/sched/place_index.h"
+#include "libcommon/constraint.h"
 #include "libcommon/names.h"
 
 /* The tasks and GPUs that the job being placed already has on a node. */
 struct place_had {
 	uint32_t tasks;
 	uint64_t gpus;
+};
+
+/* The tasks that a running job gets next. opens: all of them on one node more,
+ * in place of a node that a job with a number of nodes has lost. */
+struct place_growth {
+	uint32_t tasks;
+	bool opens;
+	/* by part of the constraint with a count: on how many more of the job's
+	 * nodes it must hold; and how many nodes, or tasks if the job may have
+	 * any number of nodes, the job gets after these */
+	uint32_t wants[CONSTRAINT_MAX_COUNTS];
+	uint32_t later;
 };
 
 struct place {
@@ -44,7 +57,7 @@ struct place {
 	uint64_t looks; /* nodes that were looked at in this pass */
 	bool grows;     /* the claim is for more tasks of a job that already has
 	                   tasks */
-	bool opens;     /* with grows: all these tasks on one node more */
+	struct place_growth growth; /* with grows: what the job gets next */
 	/* No node may have more than `cap` tasks of the job `capped`; cap 0:
 	 * any number. */
 	uint64_t capped;
@@ -175,12 +188,10 @@ int64_t place_room(const struct place *p, uint32_t req, uint32_t node,
                    int64_t max);
 bool place_fits(const struct place *p, uint32_t req, uint32_t node, int64_t n);
 
-/* The tasks that a running job gets next. opens: all of them on one node more,
- * in place of a node that a job with a number of nodes has lost. */
-struct place_growth {
-	uint32_t tasks;
-	bool opens;
-};
+/* Set ret, by part of the constraint with a count, to the number of nodes on
+ * which it does not hold yet but must, beside those in place->own. */
+void place_count_wants(const struct place *p, uint32_t req,
+                       uint32_t ret[CONSTRAINT_MAX_COUNTS]);
 
 /* Try to place more tasks. place_try_grow() does so for a running job, whose
  * tasks are in place->own; place_try_more() places one, for a job that starts

@@ -431,7 +431,7 @@ static int64_t count_wanted(const struct place_trial *t)
  * number. A job that grows uses only nodes that it already has, or one more. */
 static uint32_t nodes_wanted(const struct place_trial *t)
 {
-	return t->p->grows ? t->p->opens : t->nodes;
+	return t->p->grows ? t->p->growth.opens : t->nodes;
 }
 
 static int64_t at_least_one(int64_t n)
@@ -452,7 +452,7 @@ static uint32_t seek(struct place_trial *t, enum fill how)
 		return best_for(t, 1);
 	/* Leave at least one task for each further node that the
 	 * constraint needs. */
-	if (t->wanted)
+	if (t->wanted && !t->p->grows)
 		max = smaller(max, at_least_one(t->left - count_wanted(t) + 1));
 	if (nodes_wanted(t)) {
 		if (!t->nodes_left)
@@ -496,11 +496,11 @@ static uint32_t seek_sparing(struct place_trial *t, enum fill how)
 	return seek(t, how);
 }
 
-/* Returns a node on which this part of the constraint (one with a count) holds;
- * if possible, a node on which all other parts that still need nodes hold,
- * too. */
+/* Returns a node on which these parts of the constraint (each with a count)
+ * hold; if possible, a node on which all other parts that still need nodes
+ * hold, too. */
 static uint32_t seek_counted(struct place_trial *t, enum fill how,
-                             uint32_t part)
+                             uint8_t parts)
 {
 	int64_t most = t->most;
 	uint32_t node;
@@ -510,7 +510,7 @@ static uint32_t seek_counted(struct place_trial *t, enum fill how,
 		t->wanted |= (uint8_t)((t->wants[i] > 0) << i);
 	node = seek_sparing(t, how);
 	if (node == SNAP_NONE) {
-		t->wanted = (uint8_t)(1 << part);
+		t->wanted = parts;
 		t->most = most;
 		node = seek_sparing(t, how);
 	}
@@ -529,7 +529,8 @@ static bool fill_counted(struct place_trial *t, enum fill how)
 	for (uint32_t i = 0; i < t->allowed->ncounts; i++) {
 		while (t->wants[i]) {
 			uint32_t node =
-			    t->left ? seek_counted(t, how, i) : SNAP_NONE;
+			    t->left ? seek_counted(t, how, (uint8_t)(1 << i))
+				    : SNAP_NONE;
 
 			if (node == SNAP_NONE)
 				return false;
@@ -542,15 +543,36 @@ static bool fill_counted(struct place_trial *t, enum fill how)
 	return true;
 }
 
+/* For a job that grows: place tasks on a node on which parts of the constraint
+ * hold that need more nodes. Returns false if there is none, although the nodes
+ * that the job gets later may not be enough for these parts. A part that needs
+ * more nodes than these must hold. */
+static bool fill_growth(struct place_trial *t, enum fill how)
+{
+	uint32_t later = t->p->growth.later, node = SNAP_NONE;
+	uint8_t must = 0;
+
+	for (uint32_t k = 0; k < t->allowed->ncounts; k++)
+		must |= (uint8_t)((t->wants[k] > later) << k);
+	for (uint32_t k = 0; k < t->allowed->ncounts && node == SNAP_NONE; k++)
+		if (t->wants[k] && (!must || must >> k & 1))
+			node = seek_counted(t, how,
+			                    must ? must : (uint8_t)(1 << k));
+	if (node == SNAP_NONE)
+		return count_wanted(t) <= later;
+	put(t, node);
+	return true;
+}
+
 static bool fill(struct place_trial *t, enum fill how)
 {
 	t->left = t->tasks;
 	t->nodes_left = nodes_wanted(t);
 	t->spare = t->sparing;
 	t->most = most_tasks(t, t->left);
-	if (!t->p->grows)
-		memcpy(t->wants, t->allowed->count, sizeof(t->wants));
-	if (!fill_counted(t, how))
+	memcpy(t->wants, t->p->grows ? t->p->growth.wants : t->allowed->count,
+	       sizeof(t->wants));
+	if (t->p->grows ? !fill_growth(t, how) : !fill_counted(t, how))
 		return false;
 	while (t->left) {
 		uint32_t node = seek_sparing(t, how);

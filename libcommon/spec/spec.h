@@ -245,9 +245,6 @@ int64_t spec_tmp_of_node(const struct spec *spec, int64_t task_mib);
  * requests all memory of its nodes. */
 bool spec_takes_nodes(const struct spec *spec);
 
-/* Whether the constraint of the job counts nodes. */
-bool spec_counts_nodes(const struct spec *spec);
-
 /* Whether each task gets a part of a GPU that has spec->gpu_memory, so that the
  * part depends on the GPUs of its node. */
 bool spec_gets_part(const struct spec *spec);

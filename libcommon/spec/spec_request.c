@@ -129,13 +129,6 @@ static int constraint_counts(const struct spec *spec, bool *ret,
 	return 0;
 }
 
-bool spec_counts_nodes(const struct spec *spec)
-{
-	bool counts;
-
-	return !constraint_counts(spec, &counts, NULL) && counts;
-}
-
 /* Check that the other options of a job go together with --segment. */
 static int check_segment(const struct spec *spec, const struct request *req,
                          struct err *err)

@@ -198,10 +198,7 @@ struct spec_loss spec_loss(const struct spec *spec)
 	 * node fails. */
 	if (spec->launch_script == 1 || req.tasks < 2)
 		return (struct spec_loss){ 0, 0 };
-	/* A node in place of a lost one may be none of those that the
-	 * constraint counts. */
-	if (spec_task_failure(spec) == FAILURE_REPLACES &&
-	    !(req.nodes && spec_counts_nodes(spec)))
+	if (spec_task_failure(spec) == FAILURE_REPLACES)
 		return (struct spec_loss){ 1, req.min_tasks };
 	if (req.min_tasks < req.tasks)
 		return (struct spec_loss){ req.min_tasks, 0 };

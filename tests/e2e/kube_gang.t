@@ -39,7 +39,8 @@ $node" ]
 
 ok "a control plane starts" kube_start || bail "there is no control plane"
 ok "with nodes" eval \
-	"kwok_start && kube_nodes 3 gpu 8 pool=gpu && kube_nodes 1 cpu 0 pool=gpu"
+	"kwok_start && kube_nodes 3 gpu 8 pool=gpu fast=yes &&
+	kube_nodes 1 cpu 0 pool=gpu"
 kube create namespace "$ns" >/dev/null
 
 configure "
@@ -151,7 +152,7 @@ is "after a restart it waits on" \
 	"RUNNING 1 1"
 end_task "$id" 0 100ms 0
 ok "the other task ends" wait_for ended "$id" 0
-kube_nodes 1 new 8 pool=gpu
+kube_nodes 1 new 8 pool=gpu fast=yes
 ok "a node comes: the task is before jobs that wait" \
 	wait_for runs_anew "$id" 1 "${was%% *}"
 is "they wait on" "$(aiq --no-header -o state "$later")" PENDING
@@ -163,8 +164,8 @@ ok "then others run" wait_for is_state "$later" RUNNING
 
 aicancel "$later"
 ok "all GPUs are free" wait_for is_state "$later" CANCELLED
-id=$(aisub --parsable -N 2 -n 4 --gpus-per-task 4 --on-task-failure=replace \
-	--wrap 'train')
+id=$(aisub --parsable -N 2 -n 4 --gpus-per-task 4 -C '[fast*2]' \
+	--on-task-failure=replace --wrap 'train')
 ok "a gang on two nodes runs" wait_for is_state "$id" RUNNING
 lost=$(runs "$id" 3 | cut -d ' ' -f 2)
 
@@ -188,12 +189,14 @@ kube delete node "$lost" >/dev/null
 ok "a node is lost with two tasks" wait_for tasks_run "$id" 2
 kube_nodes 1 small 4 pool=gpu
 ok "a node comes that has room for one" wait_for is_there small-0
-kube_nodes 1 large 8 pool=gpu
+kube_nodes 1 apart 8 pool=gpu
+ok "and one that its constraint does not count" wait_for is_there apart-0
+kube_nodes 1 large 8 pool=gpu fast=yes
 are_on_it()
 {
 	[ "$(ranks_on large-0)" = "$ranks" ]
 }
-ok "and one for both: there they run, with their ranks" wait_for are_on_it
+ok "and one that it counts: there they run, with their ranks" wait_for are_on_it
 is "this is no restart" \
 	"$(aiq --no-header -o state,restarts,attempt "$id" | xargs)" \
 	"RUNNING 0 1"

@@ -309,9 +309,10 @@ static bool is_even(const struct audit *a, uint32_t req,
 }
 
 /* Whether each part of the constraint that has a count, such as "ib*2", holds
- * on at least that many nodes. */
+ * on at least that many nodes, if it holds on all of the `later` nodes that the
+ * job gets later. */
 static bool has_counted(const struct snap *s, uint32_t req,
-                        const struct snap_task *t, uint32_t n)
+                        const struct snap_task *t, uint32_t n, uint32_t later)
 {
 	for (uint32_t i = s->req.rule_first[req];
 	     i < s->req.rule_first[req + 1]; i++) {
@@ -326,7 +327,7 @@ static bool has_counted(const struct snap *s, uint32_t req,
 			have +=
 			    !again && rule_value(s, s->rule, t[k].node, &end);
 		}
-		if (have < rule_count(s->rule[i]))
+		if (have + later < rule_count(s->rule[i]))
 			return false;
 	}
 	return true;
@@ -379,7 +380,7 @@ int check_nodes(const struct audit *a, uint32_t req, uint64_t job,
 		                 s->level[s->req.need[req]]);
 	if (!is_even(a, req, t, n))
 		return check_bad(a, job, "is not spread evenly");
-	if (!has_counted(s, req, t, n))
+	if (!has_counted(s, req, t, n, 0))
 		return check_bad(a, job, "has too few nodes of some kind");
 	return 0;
 }
@@ -424,6 +425,19 @@ static bool in_one_pool(const struct snap *s, const struct snap_task *t,
 	return true;
 }
 
+/* Whether the tasks, with those that the job gets later, can be on enough nodes
+ * of each kind that its constraint counts. */
+static bool may_have_counted(const struct audit *a, uint32_t req,
+                             const struct snap_task *t, uint32_t n)
+{
+	const struct snap_reqs *r = &a->s->req;
+	uint32_t most, nodes = count_nodes(a, t, n, &most);
+	uint32_t all = r->nodes[req] ? r->nodes[req] : r->tasks[req];
+	uint32_t have = r->nodes[req] ? nodes : n;
+
+	return has_counted(a->s, req, t, n, have < all ? all - have : 0);
+}
+
 int check_growth(const struct audit *a, uint32_t run)
 {
 	const struct snap *s = a->s;
@@ -451,6 +465,8 @@ int check_growth(const struct audit *a, uint32_t run)
 	if (s->req.tasks_per_node[req] && most > s->req.tasks_per_node[req])
 		return check_bad(a, job, "grows to %u tasks on one node",
 		                 (unsigned)most);
+	if (may_have_counted(a, req, t, had) && !may_have_counted(a, req, t, n))
+		return check_bad(a, job, "grows to too few nodes of some kind");
 	if (is_together(s, req, old, nold) && !is_together(s, req, t, n))
 		return check_bad(a, job, "grows out of its %s",
 		                 s->level[s->req.need[req]]);

@@ -493,7 +493,7 @@ static const struct {
 	{ ",\"nodes\":4,\"on_task_failure\":\"replace\"", 1, 4 },
 	{ ",\"nodes\":4,\"constraint\":\"[a*1&b*3]\","
 	  "\"on_task_failure\":\"replace\"",
-	  0, 0 },
+	  1, 4 },
 	{ ",\"tasks\":4,\"launch_script\":1,\"on_task_failure\":\"replace\"", 0,
 	  0 },
 };
