@@ -5,59 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/run/kube/answer.h"
 #include "aischedd/run/kube/ask.h"
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/client/path.h"
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/object/object.h"
-#include "aischedd/run/kube/object/provision.h"
 #include "aischedd/run/kube/object/standin.h"
+#include "aischedd/run/kube/scale/provide.h"
 #include "aischedd/run/kube/scale/room.h"
+#include "aischedd/run/kube/scale/standin_job.h"
 #include "libcommon/buf.h"
 #include "libcommon/clock.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
-
-/* The Job of a template: what the daemon wants, and what the watch shows. */
-struct standin_job {
-	char *scale;
-	json_t *want; /* NULL: the template is not, or no longer, configured */
-	uint32_t nodes; /* to be added */
-	struct kube_amount size;
-	char *uid, *shape; /* NULL: there is none */
-	uint32_t count;    /* how many pods it has */
-	bool deleting;
-	bool marked;  /* the list being read has not shown it yet */
-	bool existed; /* the last call to make it found its name taken */
-	bool asking;
-	int64_t rest_ms; /* no other call before this time */
-	/* if a ProvisioningRequest asks, in place of pods; else NULL */
-	const struct conf_scale *provides;
-	bool templated, requested; /* its objects are there */
-	bool refused;              /* the daemon was told that it failed */
-	int64_t look_ms;           /* when to look at the request again */
-};
 
 struct standin_pod {
 	char *name, *uid;
 	bool bound, told, asking;
 	int64_t rest_ms;
 };
-
-enum standin_kind {
-	MAKE,
-	COUNT,
-	DELETE,
-	TEMPLATE,
-	REQUEST,
-	LOOK,
-	TELL, /* from here on: about pods */
-	UNBIND
-};
-
-/* How often a ProvisioningRequest is looked at. */
-enum { LOOK_MS = 3000 };
 
 struct standin_call {
 	TAILQ_ENTRY(standin_call) of_list;
@@ -99,7 +65,7 @@ static void is_gone(struct standin_job *j)
 	text_set(&j->uid, NULL);
 	text_set(&j->shape, NULL);
 	j->deleting = false;
-	j->templated = j->requested = j->refused = false;
+	j->request = (struct standin_request){ .conf = j->request.conf };
 }
 
 static void pod_free(struct standin_pod *p)
@@ -153,7 +119,8 @@ static const char *namespace_of(const struct kube *kube)
 
 static kube_done_fn on_answer; /* below: it makes the next call */
 
-/* Send a call; takes body. name: NULL, to make the object. */
+/* Send a call; takes body. key: in the map of Jobs or pods. name: NULL, to make
+ * the object. */
 static void ask(struct kube *kube, enum standin_kind kind, uint64_t key,
                 const char *name, json_t *body)
 {
@@ -162,23 +129,24 @@ static void ask(struct kube *kube, enum standin_kind kind, uint64_t key,
 		enum kube_rank rank;
 		const char *group, *list, *end;
 	} how[] = {
-		[MAKE] = { KUBE_POST, KUBE_START, "/apis/batch/v1", "/jobs",
-		           "" },
-		[COUNT] = { KUBE_MERGE, KUBE_START, "/apis/batch/v1", "/jobs",
-		            "" },
-		[DELETE] = { KUBE_DELETE, KUBE_CLEAN, "/apis/batch/v1", "/jobs",
-		             "" },
-		[TEMPLATE] = { KUBE_POST, KUBE_START, "/api/v1",
-		               "/podtemplates", "" },
-		[REQUEST] = { KUBE_POST, KUBE_START,
-		              "/apis/autoscaling.x-k8s.io/v1",
-		              "/provisioningrequests", "" },
-		[LOOK] = { KUBE_GET, KUBE_START,
-		           "/apis/autoscaling.x-k8s.io/v1",
-		           "/provisioningrequests", "" },
-		[TELL] = { KUBE_STRATEGIC, KUBE_START, "/api/v1", "/pods",
-		           "/status" },
-		[UNBIND] = { KUBE_DELETE, KUBE_STOP, "/api/v1", "/pods", "" },
+		[STANDIN_MAKE] = { KUBE_POST, KUBE_START, "/apis/batch/v1",
+		                   "/jobs", "" },
+		[STANDIN_COUNT] = { KUBE_MERGE, KUBE_START, "/apis/batch/v1",
+		                    "/jobs", "" },
+		[STANDIN_DELETE] = { KUBE_DELETE, KUBE_CLEAN, "/apis/batch/v1",
+		                     "/jobs", "" },
+		[STANDIN_TEMPLATE] = { KUBE_POST, KUBE_START, "/api/v1",
+		                       "/podtemplates", "" },
+		[STANDIN_REQUEST] = { KUBE_POST, KUBE_START,
+		                      "/apis/autoscaling.x-k8s.io/v1",
+		                      "/provisioningrequests", "" },
+		[STANDIN_LOOK] = { KUBE_GET, KUBE_START,
+		                   "/apis/autoscaling.x-k8s.io/v1",
+		                   "/provisioningrequests", "" },
+		[STANDIN_TELL] = { KUBE_STRATEGIC, KUBE_START, "/api/v1",
+		                   "/pods", "/status" },
+		[STANDIN_UNBIND] = { KUBE_DELETE, KUBE_STOP, "/api/v1", "/pods",
+		                     "" },
 	};
 	struct standin_call *call = xcalloc(1, sizeof(*call));
 	struct buf path = { 0 };
@@ -198,15 +166,21 @@ static void ask(struct kube *kube, enum standin_kind kind, uint64_t key,
 	                                        .arg = call });
 }
 
+void kube_standin_ask(struct kube *kube, struct standin_job *j,
+                      enum standin_kind kind, const char *name, json_t *body)
+{
+	j->asking = true;
+	ask(kube, kind, kube_text_key(j->scale), name, body);
+}
+
 static void ask_job(struct kube *kube, struct standin_job *j,
                     enum standin_kind kind, json_t *body)
 {
 	char name[KUBE_NAME_SIZE];
 
 	kube_standin_name(name, kube->home.cluster, j->scale);
-	j->asking = true;
-	ask(kube, kind, kube_text_key(j->scale), kind == MAKE ? NULL : name,
-	    body);
+	kube_standin_ask(kube, j, kind, kind == STANDIN_MAKE ? NULL : name,
+	                 body);
 }
 
 static void ask_pod(struct kube *kube, struct standin_pod *p,
@@ -232,8 +206,8 @@ static void make(struct kube *kube, struct standin_job *j, uint32_t n)
 	json_t *obj = json_deep_copy(j->want);
 
 	json_object_set_new(json_object_get(obj, "spec"), "parallelism",
-	                    json_integer(j->provides ? 0 : n));
-	ask_job(kube, j, MAKE, obj);
+	                    json_integer(j->request.conf ? 0 : n));
+	ask_job(kube, j, STANDIN_MAKE, obj);
 }
 
 static bool has_shape(const struct standin_job *j)
@@ -253,26 +227,6 @@ static bool may_act(const struct kube *kube)
 	       kube_space_is_known(kube->spaces.s[0]);
 }
 
-/* Make the next call about the ProvisioningRequest of the Job, for n pods. */
-static void request_step(struct kube *kube, struct standin_job *j, uint32_t n)
-{
-	uint64_t key = kube_text_key(j->scale);
-	char name[KUBE_PROVISION_SIZE];
-
-	if (j->refused || (j->requested && clock_boot_ms() < j->look_ms))
-		return;
-	j->asking = true;
-	kube_provision_name(name, j->want, j->uid);
-	if (!j->templated)
-		ask(kube, TEMPLATE, key, NULL,
-		    kube_provision_template(j->want, j->uid));
-	else if (!j->requested)
-		ask(kube, REQUEST, key, NULL,
-		    kube_provision_request(j->want, j->uid, j->provides, n));
-	else
-		ask(kube, LOOK, key, name, NULL);
-}
-
 static void job_step(struct kube *kube, struct standin_job *j)
 {
 	uint32_t n;
@@ -283,11 +237,12 @@ static void job_step(struct kube *kube, struct standin_job *j)
 	if (!j->uid && n)
 		make(kube, j, n);
 	else if (j->uid && (!n || !has_shape(j)))
-		ask_job(kube, j, DELETE, kube_object_deletion(j->uid, -1));
-	else if (j->uid && j->provides)
-		request_step(kube, j, n);
+		ask_job(kube, j, STANDIN_DELETE,
+		        kube_object_deletion(j->uid, -1));
+	else if (j->uid && j->request.conf)
+		kube_provide_step(kube, j, n);
 	else if (j->uid && n != j->count)
-		ask_job(kube, j, COUNT, kube_standin_count(j->uid, n));
+		ask_job(kube, j, STANDIN_COUNT, kube_standin_count(j->uid, n));
 }
 
 static void pod_step(struct kube *kube, struct standin_pod *p)
@@ -295,9 +250,10 @@ static void pod_step(struct kube *kube, struct standin_pod *p)
 	if (p->asking || clock_boot_ms() < p->rest_ms)
 		return;
 	if (p->bound)
-		ask_pod(kube, p, UNBIND, kube_object_deletion(p->uid, 0));
+		ask_pod(kube, p, STANDIN_UNBIND,
+		        kube_object_deletion(p->uid, 0));
 	else if (!p->told)
-		ask_pod(kube, p, TELL, kube_standin_tell(p->uid));
+		ask_pod(kube, p, STANDIN_TELL, kube_standin_tell(p->uid));
 }
 
 static bool is_forgotten(const struct standin_job *j)
@@ -359,7 +315,7 @@ void kube_standin_want(struct runner *r, size_t n,
 	while ((j = map_each(&kube->standins.jobs, &at))) {
 		json_decref(j->want);
 		j->want = NULL;
-		j->provides = NULL;
+		j->request.conf = NULL;
 		j->nodes = 0;
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -367,7 +323,7 @@ void kube_standin_want(struct runner *r, size_t n,
 		j->want = kube_standin_job(&kube->home, &list[i]);
 		j->nodes = list[i].n;
 		if (list[i].conf->by == SCALE_PROVISIONING)
-			j->provides = list[i].conf;
+			j->request.conf = list[i].conf;
 		j->size = kube_standin_size(j->want, kube->pool);
 	}
 	/* Before, nodes that are there may not have been seen. */
@@ -408,11 +364,12 @@ static void job_answered(struct kube *kube, struct standin_job *j,
 	const struct err *err = answer->err;
 
 	j->asking = false;
-	if (!err && kind == DELETE)
+	if (!err && kind == STANDIN_DELETE)
 		j->deleting = j->uid != NULL; /* or the watch was faster */
 	else if (!err)
 		job_shown(j, answer->body);
-	else if (err->code == ENOENT || (kind == DELETE && is_stale(err)))
+	else if (err->code == ENOENT ||
+	         (kind == STANDIN_DELETE && is_stale(err)))
 		is_gone(j);
 	else
 		j->rest_ms = clock_boot_ms() + KUBE_REST_MS;
@@ -421,67 +378,6 @@ static void job_answered(struct kube *kube, struct standin_job *j,
 		j->existed = true;
 	else if (err && !is_stale(err))
 		kube->standins.trouble = *err;
-}
-
-/* Tell the daemon that no nodes come. The daemon then no longer wants them, and
- * waits before it wants some again. */
-static void refuse(struct kube *kube, struct standin_job *j, const char *why)
-{
-	j->refused = true;
-	kube->fn(&(struct run_event){ .kind = RUN_SCALE_REFUSED,
-	                              .scale = j->scale,
-	                              .text = why },
-	         kube->arg);
-}
-
-/* The call that makes a PodTemplate or a ProvisioningRequest has failed. */
-static void not_made(struct kube *kube, struct standin_job *j,
-                     enum standin_kind kind, const struct err *err)
-{
-	struct err *why = &kube->standins.refused;
-
-	j->rest_ms = clock_boot_ms() + KUBE_REST_MS;
-	if (is_stale(err) && kind == TEMPLATE)
-		return; /* its Job or namespace is gone */
-	*why = *err;
-	if (kind == REQUEST && err->code == ENOENT)
-		err_set(why, ENOENT,
-		        "scale '%s': the cluster has no ProvisioningRequests: "
-		        "install their CRD, and run cluster-autoscaler with "
-		        "--enable-provisioning-requests",
-		        j->scale);
-	if (!kube_answer_is_passing(err))
-		refuse(kube, j, why->text);
-}
-
-static void request_answered(struct kube *kube, struct standin_job *j,
-                             enum standin_kind kind,
-                             const struct kube_answer *answer)
-{
-	const struct err *err = answer->err;
-	char *why =
-	    err || kind != LOOK ? NULL : kube_provision_failure(answer->body);
-
-	j->asking = false;
-	if (!j->uid || !j->provides)
-		return;
-	j->look_ms = clock_boot_ms() + LOOK_MS;
-	if (kind == LOOK && err && err->code == ENOENT)
-		j->requested = false; /* somebody deleted it */
-	if (why)
-		refuse(kube, j, why);
-	free(why);
-	if (kind == LOOK)
-		return;
-	if (err && err->code != EEXIST) {
-		not_made(kube, j, kind, err);
-		return;
-	}
-	j->templated = true;
-	if (kind == REQUEST) {
-		j->requested = true;
-		kube->standins.refused.code = 0;
-	}
 }
 
 static void pod_answered(struct kube *kube, struct standin_pod *p,
@@ -493,10 +389,21 @@ static void pod_answered(struct kube *kube, struct standin_pod *p,
 	p->asking = false;
 	if (err)
 		p->rest_ms = clock_boot_ms() + KUBE_REST_MS;
-	else if (kind == TELL)
+	else if (kind == STANDIN_TELL)
 		p->told = kube_standin_is_told(answer->body);
 	if (err && !is_stale(err))
 		kube->standins.trouble = *err;
+}
+
+static bool is_about_pod(enum standin_kind kind)
+{
+	return kind == STANDIN_TELL || kind == STANDIN_UNBIND;
+}
+
+static bool is_about_request(enum standin_kind kind)
+{
+	return kind == STANDIN_TEMPLATE || kind == STANDIN_REQUEST ||
+	       kind == STANDIN_LOOK;
 }
 
 static void on_answer(const struct kube_answer *answer, void *arg)
@@ -511,16 +418,16 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 	call_free(call);
 	if (!answer->err)
 		kube->standins.trouble.code = 0;
-	else if (kind == LOOK && answer->err->code != ENOENT)
+	else if (kind == STANDIN_LOOK && answer->err->code != ENOENT)
 		kube->standins.trouble = *answer->err;
-	p = kind < TELL ? NULL : map_find(&kube->standins.pods, key);
-	j = kind < TELL ? map_find(&kube->standins.jobs, key) : NULL;
+	p = is_about_pod(kind) ? map_find(&kube->standins.pods, key) : NULL;
+	j = is_about_pod(kind) ? NULL : map_find(&kube->standins.jobs, key);
 	if (p)
 		pod_answered(kube, p, kind, answer);
-	if (j && kind < TEMPLATE)
+	if (j && !is_about_request(kind))
 		job_answered(kube, j, kind, answer);
 	else if (j)
-		request_answered(kube, j, kind, answer);
+		kube_provide_answered(kube, j, kind, answer);
 	/* A Job that was changed meanwhile needs another call; a failed one
 	 * waits for the tick. */
 	if (j && !answer->err && may_act(kube))

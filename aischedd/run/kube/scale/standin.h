@@ -7,8 +7,7 @@
  * autoscaler takes these for enough, although jobs are promised them.
  *
  * If the template says by = provisioning, the Job has no pods, but a
- * ProvisioningRequest for that many (object/provision.h). If that fails, or
- * cannot be made, RUN_SCALE_REFUSED is sent.
+ * ProvisioningRequest for that many (provide.h).
  *
  * kube-scheduler does not look at these pods, so the daemon says that they are
  * unschedulable. If somebody else binds one, it is deleted at once; what it
@@ -38,7 +37,7 @@ struct kube_standins {
 	bool told; /* the daemon has said what it wants */
 	/* why a call failed; code 0: the last one succeeded */
 	struct err trouble;
-	/* why the last ProvisioningRequest could not be made; code 0: it could
+	/* why a ProvisioningRequest could not be made; code 0: the last could
 	 */
 	struct err refused;
 };
