@@ -120,9 +120,9 @@ static int check_pool(const struct conf *old, const struct conf *conf, size_t i,
 	return same_list("namespaces", &was->spaces, &is->spaces, err);
 }
 
-static const char *resource_of(const struct conf_device *device)
+static const char *or_none(const char *s)
 {
-	return device->resource ? device->resource : "";
+	return s ? s : "";
 }
 
 /* The kinds of devices have numbers, in the order of their sections. */
@@ -134,8 +134,12 @@ static int check_devices(const struct conf *old, const struct conf *conf,
 	for (size_t i = 0; i < old->ndevices; i++)
 		if (same("device sections", old->device_names[i],
 		         conf->device_names[i], err) < 0 ||
-		    same("device sections", resource_of(&old->devices[i]),
-		         resource_of(&conf->devices[i]), err) < 0 ||
+		    same("device sections", or_none(old->devices[i].resource),
+		         or_none(conf->devices[i].resource), err) < 0 ||
+		    same("device sections", or_none(old->devices[i].class),
+		         or_none(conf->devices[i].class), err) < 0 ||
+		    same("device sections", or_none(old->devices[i].driver),
+		         or_none(conf->devices[i].driver), err) < 0 ||
 		    same_list("device sections", &old->devices[i].pci,
 		              &conf->devices[i].pci, err) < 0 ||
 		    same_list("device sections", &old->devices[i].path,

@@ -63,21 +63,43 @@ static void look_at(struct had *had, const struct placement *place, uint32_t i,
 	}
 }
 
+/* Returns the text behind "WORD/" if it begins with that; else NULL. */
+static const char *behind(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+
+	return !strncmp(text, word, len) && text[len] == '/' ? text + len + 1
+	                                                     : NULL;
+}
+
+/* Returns a device's name without what is said before: the "KIND/NODE/" of
+ * names in clusters, "KIND/POOL/NAME", whose pool is mostly the node. */
+static const char *short_name(const char *text, const char *kind,
+                              const char *node)
+{
+	const char *in = behind(text, kind);
+	const char *on = in ? behind(in, node) : NULL;
+
+	return on ? on : in ? in : text;
+}
+
 /* Append the devices of a kind besides GPUs, as in ", rdma /dev/r0,/dev/r1".
  * before: what comes before the first. Devices that are gone have no kind and
  * are left out. Returns whether there are any. */
-static bool put_kind(struct buf *out, const struct node_devices *d, size_t kind,
+static bool put_kind(struct buf *out, const struct node *node, size_t kind,
                      const char *name, uint64_t devs, const char *before)
 {
+	const struct node_devices *d = node->named;
 	bool any = false;
 
 	for (uint32_t i = 0; i < d->nhere; i++) {
 		if (!(devs >> i & 1) || d->kind[i] != kind)
 			continue;
 		if (any)
-			buf_printf(out, ",%s", d->name[i]);
+			buf_addc(out, ',');
 		else
-			buf_printf(out, "%s %s %s", before, name, d->name[i]);
+			buf_printf(out, "%s %s ", before, name);
+		buf_puts(out, short_name(d->name[i], name, node->name));
 		any = true;
 	}
 	return any;
@@ -87,7 +109,7 @@ static void put_devs(struct buf *out, const struct conf *conf,
                      const struct node *node, uint64_t devs, bool first)
 {
 	for (size_t k = 0; devs && k < conf->ndevices; k++)
-		if (put_kind(out, node->named, k, conf->device_names[k], devs,
+		if (put_kind(out, node, k, conf->device_names[k], devs,
 		             first ? "" : ","))
 			first = false;
 }

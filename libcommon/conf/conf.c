@@ -218,6 +218,26 @@ static int build_spaces(struct conf_build *b, cfg_t *section,
 	return 0;
 }
 
+/* Check that the driver of a pool's GPUs lists no other devices. */
+static int check_driver(struct conf_build *b, cfg_t *section,
+                        const struct conf_pool *pool)
+{
+	if (!runner_traits(pool->runner)->has_api ||
+	    pool->devices == DEVICES_PLUGIN)
+		return 0;
+	for (size_t i = 0; i < pool->nkinds; i++)
+		if (pool->kinds[i].driver &&
+		    !strcmp(pool->kinds[i].driver, pool->device_driver))
+			return build_fail(
+			    b, build_place(section, "device_driver"),
+			    "pool '%s': driver '%s' is that of device '%s': "
+			    "name the driver of the pool's GPUs in "
+			    "device_driver, or set devices = plugin",
+			    pool->name, pool->device_driver,
+			    pool->kinds[i].name);
+	return 0;
+}
+
 static int build_pools(struct conf_build *b)
 {
 	size_t n = build_count(b, "pool");
@@ -240,7 +260,8 @@ static int build_pools(struct conf_build *b)
 		if (!pool[i].name ||
 		    build_keys(b, "pool", section, &pool[i]) < 0 ||
 		    check_runner(b, section, &pool[i]) < 0 ||
-		    build_spaces(b, section, &pool[i]) < 0)
+		    build_spaces(b, section, &pool[i]) < 0 ||
+		    check_driver(b, section, &pool[i]) < 0)
 			return -1;
 		b->conf->npools++;
 	}
@@ -290,6 +311,36 @@ static int build_licenses(struct conf_build *b)
 	return 0;
 }
 
+/* Set the driver of a kind of devices that claims give, and check that no kind
+ * before it has the same: the slices do not say of which class a device is. */
+static int build_driver(struct conf_build *b, cfg_t *section,
+                        const struct conf_device *all,
+                        struct conf_device *device)
+{
+	const struct conf_value *at = build_place(section, "class");
+
+	if (device->driver && !device->class)
+		return build_fail(b, build_place(section, "driver"),
+		                  "device '%s': driver without class",
+		                  device->name);
+	if (device->class && device->resource)
+		return build_fail(b, at,
+		                  "device '%s': nodes have it by class or by "
+		                  "resource: give one of them",
+		                  device->name);
+	if (!device->driver)
+		device->driver = device->class;
+	for (const struct conf_device *other = all; other < device; other++)
+		if (device->driver && other->driver &&
+		    !strcmp(device->driver, other->driver))
+			return build_fail(b, at,
+			                  "device '%s': driver '%s' is that of "
+			                  "device '%s' already",
+			                  device->name, device->driver,
+			                  other->name);
+	return 0;
+}
+
 /* Build the kinds of devices, which the nodes refer to by name. */
 static int build_devices(struct conf_build *b)
 {
@@ -310,7 +361,8 @@ static int build_devices(struct conf_build *b)
 		build_defaults(b, "device", &device[i]);
 		device[i].name = name[i] = build_name(b, "device", section);
 		if (!name[i] ||
-		    build_keys(b, "device", section, &device[i]) < 0)
+		    build_keys(b, "device", section, &device[i]) < 0 ||
+		    build_driver(b, section, device, &device[i]) < 0)
 			return -1;
 		b->conf->ndevices++;
 	}

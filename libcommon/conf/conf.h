@@ -105,6 +105,9 @@ struct conf_device {
 	/* the resource by which device plugins count it, "rdma/hca"; NULL: only
 	 * node sections say how many a node has */
 	const char *resource;
+	/* the DeviceClass by which ResourceClaims request it, and the driver
+	 * whose ResourceSlices list it; NULL: it is not given by claims */
+	const char *class, *driver;
 	/*
 	 * Devices of this machine, of which jobs get particular ones. pci:
 	 * patterns "VENDOR:DEVICE" of devices on the PCI bus. path: patterns of

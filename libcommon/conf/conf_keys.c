@@ -554,6 +554,8 @@ static const struct conf_key topology_keys[] = {
 #define AT(member) offsetof(struct conf_device, member)
 static const struct conf_key device_keys[] = {
 	KEY("resource", TEXT, resource, .check = check_resource),
+	KEY("class", TEXT, class, .check = check_feature),
+	KEY("driver", TEXT, driver, .check = check_feature),
 	KEY("pci", LIST, pci, .check = check_pci),
 	KEY("path", LIST, path, .check = check_path),
 };

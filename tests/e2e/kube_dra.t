@@ -300,4 +300,43 @@ is "all see the same GPU" "$(seen "$work/$id.0" "$work/$gang".?)" \
 aicancel --wait "$id" "$gang"
 ok "nothing is left at the end" wait_for nothing_is_left
 
+# --- devices that are no GPUs to the pool -----------------------------------------
+
+# TEXT: whether aiq shows these numbers of devices, and of free ones
+devices_are()
+{
+	[ "$(aiq --nodes -h -o devices,devices_free | xargs)" = "$1" ]
+}
+
+stop_daemon
+configure "
+queue default { grace = \"1s\" }
+device card { class = \"$driver\" }
+pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
+	namespace = \"$ns\"  image = \"docker.io/local/box:1\"
+	run_as_root = yes  allow_mounts = {\"$dir\"} }
+scheduling { start_timeout = \"120s\" }"
+start_daemon
+node_drive --num-devices 4
+ok "the driver comes back with devices of a kind" node_driver_signal KILL
+ok "the node has them" wait_for devices_are "card:4 card:4"
+id=$(sub --device card:2)
+ok "a job gets two" wait_for written "$work/$id.0"
+is "which it sees" "$(seen "$work/$id.0")" "$(given "$id")"
+like "as aiq says" "$(aiq "$id")" "card gpu-[0-3],gpu-[0-3]"
+gang=$(sub -n 2 --device card)
+ok "each task of a gang gets one" wait_for written "$work/$gang.0" \
+	"$work/$gang.1"
+is "the tasks see those of their claims" \
+	"$(seen "$work/$gang.0" "$work/$gang.1")" "$(given "$gang")"
+is "no device is given twice" "$(seen "$work/$id.0" "$work/$gang".?)" \
+	"gpu-0 gpu-1 gpu-2 gpu-3 "
+next=$(sub --device card)
+is "another job waits for one" "$(state_of "$next")" PENDING
+aicancel "$id"
+ok "until one is free" wait_for written "$work/$next.0"
+is "it sees what it got" "$(seen "$work/$next.0")" "$(given "$next")"
+aicancel --wait "$gang" "$next"
+ok "no device is left taken" wait_for nothing_is_left
+
 done_testing

@@ -14,7 +14,7 @@ static const char *const names[] = { "zone", "rack" };
 static const struct conf_topology topology = { .levels = { 2, names },
 	                                       .keys = { 2, names } };
 static const struct kube_home home = { &pool, "c1", "store1", 600,
-	                               false, NULL, "ns" };
+	                               false, NULL, "ns",     0 };
 
 static void look_at(json_t *obj)
 {

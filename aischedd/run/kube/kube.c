@@ -226,7 +226,8 @@ static bool is_wanted(const struct conf_pool *pool, int what)
 {
 	if (what == SEE_TOPOLOGIES)
 		return pool->devices != DEVICES_DRA;
-	return what < SEE_SLICES || pool->devices != DEVICES_PLUGIN;
+	return what < SEE_SLICES || pool->devices != DEVICES_PLUGIN ||
+	       (kube_kinds_any(pool) && what != SEE_GRANT_TEMPLATES);
 }
 
 static void watch(struct kube *kube)

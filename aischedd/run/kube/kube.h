@@ -23,6 +23,7 @@
 #include "aischedd/run/kube/client/http.h"
 #include "aischedd/run/kube/client/watch.h"
 #include "aischedd/run/kube/device/devices.h"
+#include "aischedd/run/kube/device/kinds.h"
 #include "aischedd/run/kube/device/numa.h"
 #include "aischedd/run/kube/drain.h"
 #include "aischedd/run/kube/exec/command.h"
@@ -74,6 +75,7 @@ struct kube {
 	struct kube_pods pods;
 	struct kube_claims claims;
 	struct kube_devices devices;
+	struct kube_kinds kinds;
 	struct kube_numa numa;
 	struct map jobs;                    /* by kube_space_key() */
 	struct map shared;                  /* by kube_space_key() */

@@ -282,6 +282,7 @@ static void order(struct kube_attempt *a, const struct run_job *job)
 	a->make.once = kube_agent_is(home, job);
 	if (a->make.once) {
 		kube_agent_pods(job, &pods, NULL);
+		a->make.pod_tasks = pods.tasks;
 		kube_slot_set_all(a, &pods.job);
 		a->give.named = !kube_object_is_gang(&pods.job);
 		if (!a->give.named)

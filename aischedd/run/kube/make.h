@@ -23,6 +23,9 @@ struct kube_orders {
 	struct kube_shared *shared;
 	/* only the pod of index 0 runs the script, and its end ends the Job */
 	bool once;
+	/* tasks in each pod, which the script starts; 0: each pod is one task
+	 */
+	uint32_t pod_tasks;
 	/* how many failed pods the Job controller may replace */
 	uint32_t replace;
 	/* what happens when pods are lost with their nodes */

@@ -129,6 +129,20 @@ static void put_parts(struct node_info *info, const struct kube_node *node,
 	info->used_parts = node->used.parts;
 }
 
+/* Set the members of info for devices other than GPUs that claims give. */
+static void put_kinds(struct node_info *info,
+                      const struct kube_kinds_told *kinds)
+{
+	info->kinds_named = kinds->named;
+	info->device = kinds->device;
+	info->ndevices = kinds->n;
+	for (int i = 0; i < DEVICE_KINDS; i++)
+		if (kinds->named >> i & 1) {
+			info->devs.n[i] = kinds->all.n[i];
+			info->used_devs.n[i] = kinds->held.n[i];
+		}
+}
+
 static struct device_counts devs_of(const int64_t n[DEVICE_KINDS])
 {
 	struct device_counts ret;
@@ -145,6 +159,7 @@ static void tell(struct kube_nodes *nodes, struct kube_node *node)
 	const struct conf_pool *pool = nodes->kube->pool;
 	struct kube_amount used = node->used;
 	struct kube_gpus gpus;
+	struct kube_kinds_told kinds;
 	struct node_info info = {
 		.name = node->name,
 		.cpu_milli =
@@ -180,6 +195,8 @@ static void tell(struct kube_nodes *nodes, struct kube_node *node)
 	put_parts(&info, node, parts);
 	if (kube_devices_show(nodes->kube, node->name, &node->said, &gpus))
 		put_gpus(&info, &gpus);
+	kube_kinds_show(nodes->kube, node->name, &node->said, &kinds);
+	put_kinds(&info, &kinds);
 	kube_numa_show(nodes->kube, &info);
 	nodes->kube->fn(&(struct run_event){ .kind = RUN_NODE, .node = &info },
 	                nodes->kube->arg);

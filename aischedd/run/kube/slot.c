@@ -6,6 +6,8 @@
 
 #include "aischedd/run/kube/attempt.h"
 #include "aischedd/run/kube/device/devices.h"
+#include "aischedd/run/kube/device/kinds.h"
+#include "aischedd/run/kube/kube.h"
 #include "libcommon/mem.h"
 #include "libcommon/mig.h"
 
@@ -13,6 +15,7 @@ void kube_slot_free_all(struct kube_slots *slots)
 {
 	for (uint32_t i = 0; i < slots->n; i++) {
 		free(slots->slot[i].node);
+		free(slots->slot[i].devs);
 		free(slots->slot[i].lost);
 		free(slots->slot[i].after);
 	}
@@ -41,32 +44,62 @@ static bool index_is_taken(struct kube_attempt *a, const struct kube_slot *slot,
                            uint32_t n, uint32_t index)
 {
 	struct kube_task *task = kube_attempt_at(a, index);
-	struct kube_part part;
 
 	for (uint32_t i = 0; i < n; i++)
 		if (slot[i].node && slot[i].index == index)
 			return true;
 	if (task && kube_task_comes_back(a, task))
 		return false;
-	/* An elastic job need not wait until the cluster has freed the GPUs of
-	 * an earlier task of this index. A task placed anew keeps its index. */
-	if (a->start.told && a->give.by_claims && !a->make.loss.whole &&
-	    kube_give_found(a, index, &part))
+	/* An elastic job need not wait until the cluster has freed the devices
+	 * of an earlier task of this index. A task placed anew keeps its
+	 * index. */
+	if (a->start.told && kube_give_is_claimed(a) && !a->make.loss.whole &&
+	    kube_give_is_made(a, index))
 		return true;
 	return task && (kube_task_is_bound(task) || *task->pod.leave ||
 	                kube_pod_is_over(&task->pod));
 }
 
-/* Whether task k of the job can be the task of a pod on this node with these
- * GPUs, and these units of a partition; 0: the pod's GPUs are not known. */
-static bool is_task(const struct run_job *job, uint32_t k, const char *node,
-                    uint64_t gpus, uint8_t units)
-{
-	uint64_t want = job->task ? job->task[k].gpus : 0;
+/* The tasks of a job that a slot is to run. */
+struct slot_wish {
+	const struct run_job *job;
+	char **devs; /* [ntasks] as kube_kinds_text() returns them */
+};
 
-	return !strcmp(job->node_name[k], node) &&
-	       (!gpus || !want ||
-	        (gpus == want && units == job->task[k].units));
+static struct slot_wish wish_of(struct kube_attempt *a,
+                                const struct run_job *job)
+{
+	struct slot_wish want = { job, xcalloc(job->ntasks, sizeof(char *)) };
+	uint32_t each = a->make.pod_tasks ? a->make.pod_tasks : 1;
+
+	for (uint32_t k = 0; k < job->ntasks; k++)
+		want.devs[k] = kube_kinds_text(a->kube, job, k, each);
+	return want;
+}
+
+/* The node and the devices of a pod. Not known: the GPUs if they are 0, the
+ * other devices if kube_kinds_is_known() says so. */
+struct slot_had {
+	const char *node, *devs;
+	uint64_t gpus;
+	uint8_t units; /* of a partition */
+};
+
+/* Whether task k can be the task of a pod that has these. */
+static bool is_task(const struct slot_wish *want, uint32_t k,
+                    const struct slot_had *had)
+{
+	const struct run_job *job = want->job;
+	uint64_t gpus = job->task ? job->task[k].gpus : 0;
+
+	if (strcmp(job->node_name[k], had->node) != 0)
+		return false;
+	if (kube_kinds_is_known(had->devs) &&
+	    kube_kinds_is_known(want->devs[k]) &&
+	    strcmp(had->devs, want->devs[k]) != 0)
+		return false;
+	return !had->gpus || !gpus ||
+	       (had->gpus == gpus && had->units == job->task[k].units);
 }
 
 /* Whether the slot's pod is lost and the daemon places its task anew. */
@@ -79,43 +112,72 @@ static bool is_given_up(struct kube_attempt *a, const struct kube_slot *slot)
 	        (task && !slot->after && kube_task_is_lost(a, task)));
 }
 
+/* Move a slot to the first task that can be its own. */
+static void keep_slot(struct kube_slot *from, struct kube_slot *to,
+                      const struct slot_wish *want)
+{
+	const struct slot_had had = { from->node, from->devs, from->gpus,
+		                      from->part.units };
+
+	for (uint32_t k = 0; k < want->job->ntasks; k++) {
+		if (to[k].node || !is_task(want, k, &had))
+			continue;
+		to[k] = *from;
+		from->node = xstrdup("");
+		from->lost = from->after = from->devs = NULL;
+		return;
+	}
+}
+
+/* The same, for a pod that no slot has. */
+static void keep_pod(struct kube_attempt *a, const struct kube_task *task,
+                     struct kube_slot *to, const struct slot_wish *want)
+{
+	uint32_t index = (uint32_t)task->pod.index, n = want->job->ntasks;
+	struct kube_part part;
+	struct slot_had had = { .node = task->pod.node,
+		                .gpus = kube_give_found(a, index, &part),
+		                .devs = kube_give_devs(a, index) };
+
+	had.units = part.units;
+	for (uint32_t k = 0; k < n; k++)
+		if (to[k].node && to[k].index == index)
+			return;
+	for (uint32_t k = 0; k < n; k++) {
+		if (to[k].node || !is_task(want, k, &had))
+			continue;
+		to[k] = (struct kube_slot){ .node = xstrdup(had.node),
+			                    .index = index };
+		if (had.devs)
+			to[k].devs = xstrdup(had.devs);
+		return;
+	}
+}
+
 /* Fill the slots of tasks that already run: first from the old slots on the
  * same nodes, then from other running pods on these nodes. */
 static void keep_slots(struct kube_attempt *a, struct kube_slot *to,
-                       const struct run_job *job)
+                       const struct slot_wish *want)
 {
-	uint32_t n = job->ntasks;
 	struct kube_task *task;
 
 	for (uint32_t i = 0; i < a->slots.n; i++)
-		for (uint32_t k = 0; k < n; k++)
-			if (!to[k].node && !is_given_up(a, &a->slots.slot[i]) &&
-			    is_task(job, k, a->slots.slot[i].node,
-			            a->slots.slot[i].gpus,
-			            a->slots.slot[i].part.units)) {
-				to[k] = a->slots.slot[i];
-				a->slots.slot[i].node = xstrdup("");
-				a->slots.slot[i].lost = NULL;
-				a->slots.slot[i].after = NULL;
-				break;
-			}
-	TAILQ_FOREACH(task, &a->tasks, of_list) {
-		uint32_t index = (uint32_t)task->pod.index;
-		bool known = !kube_task_is_alive(task) || *task->pod.leave;
-		struct kube_part part;
-		uint64_t gpus = kube_give_found(a, index, &part);
+		if (!is_given_up(a, &a->slots.slot[i]))
+			keep_slot(&a->slots.slot[i], to, want);
+	TAILQ_FOREACH(task, &a->tasks, of_list)
+		if (kube_task_is_alive(task) && !*task->pod.leave)
+			keep_pod(a, task, to, want);
+}
 
-		for (uint32_t k = 0; !known && k < n; k++)
-			known = to[k].node && to[k].index == index;
-		for (uint32_t k = 0; !known && k < n; k++)
-			if (!to[k].node &&
-			    is_task(job, k, task->pod.node, gpus, part.units)) {
-				to[k] = (struct kube_slot){ .node = xstrdup(
-								task->pod.node),
-					                    .index = index };
-				known = true;
-			}
+/* Set the other devices of a slot; takes the text. */
+static void set_devs(struct kube_slot *slot, char *devs)
+{
+	if (slot->devs && devs && !kube_kinds_is_known(devs)) {
+		free(devs);
+		return;
 	}
+	free(slot->devs);
+	slot->devs = devs;
 }
 
 static void set_gpus(struct kube_slot *slot, const struct run_job *job,
@@ -138,9 +200,10 @@ static void set_gpus(struct kube_slot *slot, const struct run_job *job,
 void kube_slot_set_all(struct kube_attempt *a, const struct run_job *job)
 {
 	struct kube_slot *to = xcalloc(job->ntasks, sizeof(*to));
+	struct slot_wish want = wish_of(a, job);
 	uint32_t index = 0;
 
-	keep_slots(a, to, job);
+	keep_slots(a, to, &want);
 	for (uint32_t k = 0; k < job->ntasks; k++) {
 		struct kube_task *was;
 
@@ -160,17 +223,20 @@ void kube_slot_set_all(struct kube_attempt *a, const struct run_job *job)
 	a->slots.indexes = a->slots.have;
 	for (uint32_t k = 0; k < job->ntasks; k++) {
 		set_gpus(&to[k], job, k);
+		set_devs(&to[k], want.devs[k]);
+		a->give.devs |= to[k].devs != NULL;
 		if (to[k].index >= a->slots.indexes)
 			a->slots.indexes = to[k].index + 1;
 	}
+	free(want.devs);
 }
 
 /* End a pod that no longer has a slot. A pod that is not bound does not end by
- * a deadline, and may wait: but if it has GPUs by a claim, the cluster frees
+ * a deadline, and may wait: but if it has devices by a claim, the cluster frees
  * these only when it has ended. */
 static void end_removed(struct kube_attempt *a, struct kube_task *task)
 {
-	if (a->give.by_claims && kube_make_may_bind(task) &&
+	if (kube_give_is_claimed(a) && kube_make_may_bind(task) &&
 	    kube_give_holds(a, (uint32_t)task->pod.index))
 		kube_end_lose(a, task, "Removed", "the job shrinks");
 	else
@@ -186,11 +252,11 @@ void kube_slot_shrink(struct kube_attempt *a)
 		if (kube_slot_at(a, (uint32_t)task->pod.index))
 			continue;
 		end_removed(a, task);
-		/* Answer only when the pod's GPUs are free. Otherwise the
-		 * daemon would plan with these GPUs for another job, see that
-		 * they are still used, and evict further jobs. */
+		/* Answer only when the pod's devices are free. Otherwise the
+		 * daemon would plan with these devices for another job, see
+		 * that they are still used, and evict further jobs. */
 		held |= kube_task_is_alive(task) ||
-		        (a->give.by_claims &&
+		        (kube_give_is_claimed(a) &&
 		         kube_give_holds(a, (uint32_t)task->pod.index));
 	}
 	if (!a->slots.resizing || held)

@@ -22,6 +22,8 @@ struct kube_slot {
 	uint64_t gpus;
 	uint32_t milli; /* thousandths of each; below 1000: a part of one */
 	struct kube_part part; /* the partition that it gets of its only GPU */
+	/* its other devices, as kube_kinds_text() returns them */
+	char *devs;
 	int64_t mem_mib; /* the part has at least that much memory; 0: any */
 	bool seen;       /* its pod exists or has existed */
 	bool failed;     /* the start failed because of this pod */

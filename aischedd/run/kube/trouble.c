@@ -66,7 +66,8 @@ static const char *trouble(const struct kube *kube)
 		text = refusal(kube);
 	if (!text)
 		text = blind(kube, SEE_CLAIMS, SEE_SLICES);
-	if (!text && kube->pool->devices == DEVICES_DRA)
+	if (!text &&
+	    (kube->pool->devices == DEVICES_DRA || kube_kinds_any(kube->pool)))
 		text = blind(kube, SEE_SLICES, SEE_GRANT_TEMPLATES);
 	return text;
 }

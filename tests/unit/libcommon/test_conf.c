@@ -393,6 +393,21 @@ static const struct {
 	{ "a resource without domain", "device rdma { resource = \"hca\" }",
 	  "t:1: device 'rdma': resource: bad resource 'hca': give its domain, "
 	  "as in rdma/hca" },
+	{ "a driver without class", "device rdma { driver = \"d\" }",
+	  "t:1: device 'rdma': driver without class" },
+	{ "a class and a resource",
+	  "device rdma { class = \"c\" resource = \"rdma/hca\" }",
+	  "t:1: device 'rdma': nodes have it by class or by resource: give one "
+	  "of them" },
+	{ "two kinds of one driver",
+	  "device a { class = \"c\" }\ndevice b { class = \"e\" driver = \"c\" }",
+	  "t:2: device 'b': driver 'c' is that of device 'a' already" },
+	{ "a driver of GPUs and devices",
+	  "device a { class = \"gpu.nvidia.com\" }\n"
+	  "pool p { runner = kubernetes }",
+	  "t:2: pool 'p': driver 'gpu.nvidia.com' is that of device 'a': name "
+	  "the driver of the pool's GPUs in device_driver, or set devices = "
+	  "plugin" },
 	{ "a pattern that is no path", "device rdma { path = \"uverbs*\" }",
 	  "t:1: device 'rdma': path: bad path 'uverbs*': use one that begins "
 	  "with /" },

@@ -31,10 +31,19 @@ static uint64_t pair_key(const char *a, const char *b)
 
 /* --- which claims have a device ------------------------------------------- */
 
-static void use_add(struct kube_devices *devices, struct kube_claimed *claim,
-                    const char *pool, const char *name)
+/* The key of a device of a kind in the map of uses. */
+static uint64_t dev_key(const struct kube *kube, uint8_t kind, const char *pool,
+                        const char *name)
 {
-	void **at = map_at(&devices->uses, pair_key(pool, name));
+	const char *driver = kube->pool->kinds[kind].driver;
+
+	return hash_bytes(pair_key(pool, name), driver, strlen(driver));
+}
+
+static void use_add(struct kube_devices *devices, struct kube_claimed *claim,
+                    uint64_t key)
+{
+	void **at = map_at(&devices->uses, key);
 	struct holders *use = *at;
 
 	if (!use)
@@ -44,10 +53,8 @@ static void use_add(struct kube_devices *devices, struct kube_claimed *claim,
 }
 
 static void use_del(struct kube_devices *devices,
-                    const struct kube_claimed *claim, const char *pool,
-                    const char *name)
+                    const struct kube_claimed *claim, uint64_t key)
 {
-	uint64_t key = pair_key(pool, name);
 	struct holders *use = map_find(&devices->uses, key);
 
 	for (size_t i = 0; use && i < use->n; i++)
@@ -81,9 +88,24 @@ bool kube_devices_is_planned(const struct kube *kube,
 	if (!slot || slot->told || strcmp(slot->node, claim->node) != 0)
 		return false;
 	bits = kube_devices_bits(kube, claim);
+	if (kube_kinds_is_known(slot->devs) &&
+	    strcmp(slot->devs, claim->devs) != 0)
+		return false;
 	return !bits || !slot->gpus ||
 	       (bits == slot->gpus &&
 	        kube_part_is_same(claim->part, slot->part));
+}
+
+enum kube_kind_use kube_devices_use(const struct kube *kube, uint8_t kind,
+                                    const char *pool, const char *name)
+{
+	const struct holders *use =
+	    map_find(&kube->devices.uses, dev_key(kube, kind, pool, name));
+
+	for (size_t i = 0; use && i < use->n; i++)
+		if (kube_devices_is_planned(kube, use->claim[i]))
+			return KIND_OURS;
+	return use ? KIND_HELD : KIND_FREE;
 }
 
 bool kube_devices_is_claimed(const struct kube *kube, const char *pool,
@@ -237,6 +259,13 @@ static void look_beside(const char *name, void *arg)
 		                            pair_key(search->pool, name)));
 }
 
+static uint64_t given_key(const struct kube *kube,
+                          const struct kube_given_dev *dev)
+{
+	return dev_key(kube, (uint8_t)(dev->kind - kube->pool->kinds),
+	               dev->pool, dev->name);
+}
+
 const struct kube_claimed *kube_devices_rival(const struct kube *kube,
                                               const struct kube_given *given,
                                               const struct kube_claimed *mine,
@@ -244,6 +273,9 @@ const struct kube_claimed *kube_devices_rival(const struct kube *kube,
 {
 	struct search search = { kube, mine, before, NULL, NULL, NULL };
 
+	for (uint32_t i = 0; i < given->ndevs; i++)
+		look_among(&search, map_find(&kube->devices.uses,
+		                             given_key(kube, &given->dev[i])));
 	for (uint32_t i = 0; i < given->n; i++) {
 		const struct holders *use =
 		    map_find(&kube->devices.uses,
@@ -273,20 +305,39 @@ static void touch_nodes(struct kube *kube, const struct kube_claimed *claim)
 {
 	for (uint32_t i = 0; i < claim->n; i++)
 		kube_shown_touch_pool(kube, claim->gpu[i].pool);
+	for (uint32_t i = 0; i < claim->ndevs; i++)
+		kube_kinds_touch(kube, claim->dev[i].kind, claim->dev[i].pool);
+}
+
+static void free_devs(struct kube *kube, struct kube_claimed *claim)
+{
+	for (uint32_t i = 0; i < claim->ndevs; i++) {
+		struct kube_claimed_dev *dev = &claim->dev[i];
+
+		use_del(&kube->devices, claim,
+		        dev_key(kube, dev->kind, dev->pool, dev->name));
+		free(dev->pool);
+		free(dev->name);
+	}
+	free(claim->dev);
+	claim->dev = NULL;
+	claim->ndevs = 0;
 }
 
 static void free_gpus(struct kube *kube, struct kube_claimed *claim)
 {
 	touch_nodes(kube, claim);
 	for (uint32_t i = 0; i < claim->n; i++) {
-		use_del(&kube->devices, claim, claim->gpu[i].pool,
-		        claim->gpu[i].name);
+		use_del(&kube->devices, claim,
+		        pair_key(claim->gpu[i].pool, claim->gpu[i].name));
 		free(claim->gpu[i].pool);
 		free(claim->gpu[i].name);
 		json_decref(claim->gpu[i].consumed);
 	}
 	if (claim->of_name)
-		use_del(&kube->devices, claim, claim->of_pool, claim->of_name);
+		use_del(&kube->devices, claim,
+		        pair_key(claim->of_pool, claim->of_name));
+	free_devs(kube, claim);
 	free(claim->gpu);
 	free(claim->of_pool);
 	free(claim->of_name);
@@ -311,6 +362,7 @@ static void claimed_fini(struct kube *kube, struct kube_claimed *claim)
 	free(claim->version);
 	free(claim->node);
 	free(claim->gpus);
+	free(claim->devs);
 	json_decref(claim->obj);
 	json_decref(claim->reserved);
 	*claim = (struct kube_claimed){ .asked = claim->asked,
@@ -325,7 +377,15 @@ static void add_gpu(struct kube *kube, struct kube_claimed *claim,
 	claim->gpu[claim->n] =
 	    (struct kube_claimed_gpu){ xstrdup(pool), xstrdup(name), consumed };
 	claim->n++;
-	use_add(&kube->devices, claim, pool, name);
+	use_add(&kube->devices, claim, pair_key(pool, name));
+}
+
+static void add_dev(struct kube *kube, struct kube_claimed *claim, uint8_t kind,
+                    const char *pool, const char *name)
+{
+	claim->dev[claim->ndevs++] =
+	    (struct kube_claimed_dev){ kind, xstrdup(pool), xstrdup(name) };
+	use_add(&kube->devices, claim, dev_key(kube, kind, pool, name));
 }
 
 /* Note that the claim has a partition of the GPU in its annotation. */
@@ -334,40 +394,53 @@ static void add_of(struct kube *kube, struct kube_claimed *claim)
 	if (!claim->part.units || !claim->n || claim->of_name ||
 	    !kube_shown_first(claim->gpus, &claim->of_pool, &claim->of_name))
 		return;
-	use_add(&kube->devices, claim, claim->of_pool, claim->of_name);
+	use_add(&kube->devices, claim,
+	        pair_key(claim->of_pool, claim->of_name));
 }
 
 void kube_devices_expect(struct kube *kube, struct kube_claimed *claim,
                          const struct kube_given *given)
 {
-	if (claim->n)
+	if (claim->n || claim->ndevs)
 		return; /* it was asked before */
 	free(claim->gpu);
+	free(claim->dev);
 	claim->gpu = xcalloc(given->n + 1, sizeof(*claim->gpu));
+	claim->dev = xcalloc(given->ndevs + 1, sizeof(*claim->dev));
+	for (uint32_t i = 0; i < given->ndevs; i++)
+		add_dev(kube, claim,
+		        (uint8_t)(given->dev[i].kind - kube->pool->kinds),
+		        given->dev[i].pool, given->dev[i].name);
 	for (uint32_t i = 0; i < given->n; i++)
 		add_gpu(kube, claim, given->gpu[i].pool, given->gpu[i].name,
 		        kube_grant_amounts(claim->obj, given, i));
 	add_of(kube, claim);
 }
 
-/* Store the devices that the claim has from our driver in claim->gpu. */
+/* Store the devices that the claim has from drivers of ours in claim->gpu and
+ * claim->dev. */
 static void take_results(struct kube *kube, struct kube_claimed *claim,
                          const json_t *results)
 {
+	size_t n = json_array_size(results) + 1, i;
 	const json_t *one;
-	size_t i;
 
-	claim->gpu = xcalloc(json_array_size(results) + 1, sizeof(*claim->gpu));
+	claim->gpu = xcalloc(n, sizeof(*claim->gpu));
+	claim->dev = xcalloc(n, sizeof(*claim->dev));
 	json_array_foreach(results, i, one) {
-		const char *driver = kube_text_at(one, "driver");
+		const char *driver = kube_word_at(one, "driver");
 		const char *pool = kube_text_at(one, "pool");
 		const char *name = kube_text_at(one, "device");
+		int kind = kube_kinds_of(kube->pool, driver);
 
-		if (!driver || strcmp(driver, kube->pool->device_driver) != 0 ||
-		    !pool || !name)
+		if (!pool || !name)
 			continue;
-		add_gpu(kube, claim, pool, name,
-		        json_incref(json_object_get(one, "consumedCapacity")));
+		if (kind >= 0)
+			add_dev(kube, claim, (uint8_t)kind, pool, name);
+		else if (!strcmp(driver, kube->pool->device_driver))
+			add_gpu(kube, claim, pool, name,
+			        json_incref(
+				    json_object_get(one, "consumedCapacity")));
 	}
 	add_of(kube, claim);
 	touch_nodes(kube, claim);
@@ -382,6 +455,7 @@ static void take(struct kube *kube, struct kube_claimed *claim, json_t *obj,
 	claim->version = xstrdup(said->version);
 	claim->node = xstrdup(said->node);
 	claim->gpus = xstrdup(said->gpus);
+	claim->devs = xstrdup(said->devs);
 	claim->reserved = json_incref((json_t *)said->reserved);
 	claim->owner = said->owner;
 	claim->index = said->index;
@@ -435,7 +509,7 @@ static void touch_owner(struct kube *kube, const struct kube_owner *owner)
 static void touch_sharing(struct kube_attempt *a, void *arg)
 {
 	(void)arg;
-	if (a->give.by_claims && !a->end.over)
+	if (kube_give_is_claimed(a) && !a->end.over)
 		kube_attempt_touch(a);
 }
 
@@ -468,8 +542,10 @@ static void on_claim(struct kube *kube, json_t *obj, bool deleted)
 			claimed_fini(kube, claim);
 		}
 		take(kube, claim, obj, &said);
-		if (claim->ours)
+		if (claim->ours) {
 			kube_shown_seed(kube, claim->node, claim->gpus);
+			kube_kinds_seed(kube, claim->node, claim->devs);
+		}
 	}
 	claim = map_find(&kube->devices.claims, key);
 	if (said.share && claim) {
@@ -547,6 +623,7 @@ static void class_news(struct kube *kube, enum kube_news news, json_t *obj)
 		set_class(&kube->devices.class, news, obj);
 	if (name && !strcmp(name, pool->mig_class))
 		set_class(&kube->devices.mig_class, news, obj);
+	kube_kinds_class_news(kube, news, obj);
 }
 
 /* --- templates of claims -------------------------------------------------- */
@@ -628,9 +705,10 @@ const json_t *kube_devices_template(const struct kube *kube,
 void kube_devices_news(struct kube *kube, int what, enum kube_news news,
                        json_t *obj)
 {
-	if (what == SEE_SLICES)
+	if (what == SEE_SLICES) {
 		kube_shown_news(kube, news, obj);
-	else if (what == SEE_GRANTS)
+		kube_kinds_news(kube, news, obj);
+	} else if (what == SEE_GRANTS)
 		claims_news(kube, news, obj);
 	else if (what == SEE_GRANT_TEMPLATES)
 		templates_news(kube, news, obj);
@@ -646,7 +724,7 @@ void kube_devices_touch(struct kube_attempt *a)
 	    a->slots.have > a->slots.indexes ? a->slots.have : a->slots.indexes;
 	char name[KUBE_GRANT_SIZE];
 
-	if (!a->give.by_claims)
+	if (!kube_give_is_claimed(a))
 		return;
 	for (uint32_t i = 0; i < a->slots.n; i++)
 		if (kube_share_is(a, &a->slots.slot[i]))
@@ -665,7 +743,7 @@ void kube_devices_touch(struct kube_attempt *a)
 void kube_devices_settle(struct kube_attempt *a)
 {
 	kube_devices_touch(a);
-	if (a->give.by_claims)
+	if (kube_give_is_claimed(a))
 		kube_nodes_flush(a->kube->nodes);
 	for (uint32_t i = 0; i < a->slots.n; i++) {
 		struct kube_claimed *claim = kube_share_of(a, i);
@@ -685,7 +763,7 @@ static const struct kube_claimed *find_stuck(struct kube *kube)
 	size_t at = 0;
 
 	while ((claim = map_each(&kube->devices.claims, &at))) {
-		if (!claim->ours || !claim->n ||
+		if (!claim->ours || (!claim->n && !claim->ndevs) ||
 		    kube_devices_is_planned(kube, claim)) {
 			claim->idle_ms = 0;
 			continue;
@@ -712,6 +790,7 @@ const char *kube_devices_lacks(struct kube *kube)
 	    blind->code != ENOENT)
 		buf_printf(lacks, "%s, or set devices = plugin", blind->text);
 	kube_shown_lacks(kube, lacks);
+	kube_kinds_lacks(kube, lacks);
 	if (kube->pool->gpu_sharing == SHARING_CLAIMS && kube->devices.nodes.n)
 		buf_printf(lacks,
 		           "%snothing keeps a task from using more memory of a "
@@ -720,8 +799,9 @@ const char *kube_devices_lacks(struct kube *kube)
 	if (stuck)
 		buf_printf(lacks,
 		           "%sResourceClaim '%s' of a task that ended still "
-		           "has GPUs of node '%s'",
-		           lacks->len ? "; " : "", stuck->name, stuck->node);
+		           "has %s of node '%s'",
+		           lacks->len ? "; " : "", stuck->name,
+		           stuck->n ? "GPUs" : "devices", stuck->node);
 	return lacks->len ? lacks->data : NULL;
 }
 
@@ -732,6 +812,7 @@ void kube_devices_free(struct kube *kube)
 	drop(kube, true);
 	drop_templates(kube, true);
 	kube_shown_free(kube);
+	kube_kinds_free(kube);
 	map_free(&devices->templates);
 	map_free(&devices->claims);
 	map_free(&devices->uses);

@@ -1,5 +1,5 @@
 /*
- * devices.h - GPUs given by ResourceClaims (Dynamic Resource Allocation)
+ * devices.h - devices given by ResourceClaims (Dynamic Resource Allocation)
  *
  * The watches of ResourceSlices, ResourceClaims, their templates and
  * DeviceClasses report here.
@@ -12,7 +12,8 @@
  *
  * A GPU, or a part of it, is called held if the daemon must not plan with it: a
  * claim of others has it, or a claim of ours whose task is over; the GPU is
- * tainted or gone; or some slices of its node are not known. The GPUs of a
+ * tainted or gone; or some slices of its node are not known. The same holds for
+ * devices of other kinds (kinds.h), which have names only. The devices of a
  * running task of ours are not held: the daemon itself counts them as used
  * until the task ends. A claim that has more of a GPU than was planned, because
  * its driver gives parts in steps, holds the rest.
@@ -39,7 +40,8 @@ struct kube_devices {
 	struct map nodes;  /* nodes that have slices, by name */
 	struct map pools;  /* by name of a pool of devices: the pool's node */
 	struct map claims; /* by namespace and name: struct kube_claimed */
-	/* by pool and name of a device: the claims that have it */
+	/* by pool and name of a GPU, or driver, pool and name of another
+	 * device: the claims that have it */
 	struct map uses;
 	/* the DeviceClasses of the pool, for GPUs and partitions; or NULL */
 	json_t *class, *mig_class;
@@ -54,7 +56,7 @@ struct kube_devices {
  * ours if we made it, or took it for a pod of a Job made with kubectl. */
 struct kube_claimed {
 	char *namespace, *name, *uid, *version;
-	char *node, *gpus; /* only if ours: from its annotations */
+	char *node, *gpus, *devs; /* only if ours: from its annotations */
 	json_t
 	    *obj; /* the claim, if it is in one of our namespaces; else NULL */
 	json_t *reserved; /* the pods for which it is reserved */
@@ -82,6 +84,12 @@ struct kube_claimed {
 		/* how much of the GPU's capacity it has, a map; NULL: all */
 		json_t *consumed;
 	} * gpu;
+	/* its devices of other kinds, likewise */
+	uint32_t ndevs;
+	struct kube_claimed_dev {
+		uint8_t kind;
+		char *pool, *name;
+	} * dev;
 	/* only if ours, and it has a partition: the GPU of that, by its name in
 	 * struct kube_given; else NULL */
 	char *of_pool, *of_name;

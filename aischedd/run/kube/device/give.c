@@ -8,6 +8,7 @@
 #include "aischedd/run/kube/attempt.h"
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/device/devices.h"
+#include "aischedd/run/kube/device/kinds.h"
 #include "aischedd/run/kube/device/share.h"
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/object/grant.h"
@@ -63,6 +64,11 @@ static bool refuse(struct kube_attempt *a, struct kube_slot *slot, char *text)
 	return fail_for(a, slot, FAULT_REFUSED, text);
 }
 
+bool kube_give_is_claimed(const struct kube_attempt *a)
+{
+	return a->give.by_claims || a->give.devs;
+}
+
 /* Whether all nodes from which the attempt is to get GPUs give them in the same
  * way, by claims or by a plugin, which gives no parts. If not, fails the start.
  */
@@ -74,6 +80,13 @@ static bool is_one_kind(struct kube_attempt *a)
 		if (a->start.told &&
 		    !kube_make_may_bind(kube_attempt_at(a, slot->index)))
 			continue;
+		if (slot->devs && kube_share_is(a, slot))
+			return refuse(a, slot,
+			              xasprintf("node '%s' gives a part of a "
+			                        "GPU by the claim of all its "
+			                        "tasks, which cannot have "
+			                        "other devices",
+			                        slot->node));
 		if (slot->gpus && slot->milli < 1000 &&
 		    !kube_devices_has(a->kube, slot->node))
 			return refuse(a, slot,
@@ -98,11 +111,15 @@ bool kube_give_order(struct kube_attempt *a)
 		    a->slots.slot[i].gpus &&
 		    kube_devices_has(a->kube, a->slots.slot[i].node);
 	kube_devices_touch(a);
-	if (!a->give.by_claims || a->give.named ||
+	if (!kube_give_is_claimed(a) || a->give.named ||
 	    kube_version_is_from(a->kube, NAMES_MINOR))
 		return is_one_kind(a);
 	kube_end_fail(a, FAULT_USER,
-	              "GPUs by claims for several tasks need Kubernetes 1.36");
+	              a->give.by_claims
+	                  ? "GPUs by claims for several tasks need Kubernetes "
+	                    "1.36"
+	                  : "devices by claims for several tasks need "
+	                    "Kubernetes 1.36");
 	return false;
 }
 
@@ -129,6 +146,20 @@ uint64_t kube_give_found(const struct kube_attempt *a, uint32_t index,
 	return kube_devices_bits(a->kube, claim);
 }
 
+const char *kube_give_devs(const struct kube_attempt *a, uint32_t index)
+{
+	const struct kube_claimed *claim = claim_at(a, index);
+
+	return claim && claim->ours && *claim->devs ? claim->devs : NULL;
+}
+
+bool kube_give_is_made(const struct kube_attempt *a, uint32_t index)
+{
+	const struct kube_claimed *claim = claim_at(a, index);
+
+	return claim && claim->ours;
+}
+
 bool kube_give_holds(const struct kube_attempt *a, uint32_t index)
 {
 	const struct kube_claimed *claim = claim_at(a, index);
@@ -138,7 +169,7 @@ bool kube_give_holds(const struct kube_attempt *a, uint32_t index)
 	if (claim && claim->share)
 		return task &&
 		       kube_grant_is_for(claim->reserved, task->pod.uid);
-	return claim && claim->ours && claim->n;
+	return claim && claim->ours && (claim->n || claim->ndevs);
 }
 
 void kube_give_recall(struct kube_attempt *a)
@@ -149,6 +180,11 @@ void kube_give_recall(struct kube_attempt *a)
 
 		slot->gpus = kube_give_found(a, slot->index, &slot->part);
 		a->give.by_claims |= slot->gpus != 0;
+		if (claim && claim->ours && *claim->devs) {
+			a->give.devs = true;
+			if (!strcmp(claim->node, slot->node))
+				slot->devs = xstrdup(claim->devs);
+		}
 		if (slot->gpus && strcmp(claim->node, slot->node) != 0)
 			slot->gpus = 0;
 		slot->milli = slot->gpus ? claim->milli : 1000;
@@ -229,19 +265,40 @@ static void ask_claim(struct kube_attempt *a, struct kube_task *task,
 	kube_ask_grant(a, kind, task, claim->name, body);
 }
 
+/* Returns a device other than GPUs that the claim has and this pod was to have,
+ * or NULL. */
+static const struct kube_given_dev *both_have(const struct kube_claimed *claim,
+                                              const struct kube_given *given)
+{
+	for (uint32_t i = 0; i < given->ndevs; i++)
+		for (uint32_t k = 0; k < claim->ndevs; k++)
+			if (!strcmp(claim->dev[k].pool, given->dev[i].pool) &&
+			    !strcmp(claim->dev[k].name, given->dev[i].name))
+				return &given->dev[i];
+	return NULL;
+}
+
 /* Fail the start because of a claim that has a device, or too much of it, that
  * this slot's pod was to have. did: "has" or "was given". */
 static bool fail_rival(struct kube_attempt *a, struct kube_slot *slot,
-                       const char *namespace, const char *name, const char *did)
+                       const struct kube_given *given,
+                       const struct kube_claimed *rival, const char *did)
 {
-	return fail(a, slot,
-	            xasprintf("ResourceClaim '%s' in namespace '%s' %s %s of "
-	                      "node '%s' that it was to have",
-	                      name, namespace, did,
-	                      slot->part.units     ? "a partition of a GPU"
-	                      : slot->milli < 1000 ? "part of a GPU"
-	                                           : "a GPU",
-	                      slot->node));
+	const struct kube_given_dev *dev = both_have(rival, given);
+	char *what =
+	    dev ? xasprintf("%s '%s'", dev->kind->name, dev->name) : NULL;
+	char *text;
+
+	text = xasprintf("ResourceClaim '%s' in namespace '%s' %s %s of node "
+	                 "'%s' that it was to have",
+	                 rival->name, rival->namespace, did,
+	                 what                 ? what
+	                 : slot->part.units   ? "a partition of a GPU"
+	                 : slot->milli < 1000 ? "part of a GPU"
+	                                      : "a GPU",
+	                 slot->node);
+	free(what);
+	return fail(a, slot, text);
 }
 
 /* Make the next call that allocates the plan's devices to a claim, which has no
@@ -268,8 +325,7 @@ static bool fill(struct kube_attempt *a, struct kube_slot *slot,
 		/* wait until another pod of the attempt has given up the GPU */
 		return false;
 	if (rival)
-		return fail_rival(a, slot, rival->namespace, rival->name,
-		                  "has");
+		return fail_rival(a, slot, given, rival, "has");
 	if (!claim->finalizer) {
 		ask_claim(a, task, ASK_GRANT_KEEP, claim,
 		          kube_grant_finalizer(claim->uid, claim->version));
@@ -291,12 +347,20 @@ static bool is_its(const struct kube_attempt *a,
 	       claim->owner.attempt == a->id.attempt;
 }
 
-/* Whether the claim was made for the GPUs of this slot. */
+/* Returns the GPUs that the slot's pod gets by its claim. */
+static uint64_t gpus_of(const struct kube_attempt *a,
+                        const struct kube_slot *slot)
+{
+	return a->give.by_claims ? slot->gpus : 0;
+}
+
+/* Whether the claim was made for the devices of this slot. */
 static bool is_for(const struct kube_attempt *a, const struct kube_slot *slot,
                    const struct kube_claimed *claim)
 {
 	return is_its(a, claim) && !strcmp(claim->node, slot->node) &&
-	       kube_devices_bits(a->kube, claim) == slot->gpus &&
+	       kube_devices_bits(a->kube, claim) == gpus_of(a, slot) &&
+	       !strcmp(claim->devs, slot->devs ? slot->devs : "") &&
 	       claim->milli == slot->milli &&
 	       kube_part_is_same(claim->part, slot->part);
 }
@@ -309,16 +373,17 @@ static bool drop(struct kube_attempt *a, struct kube_slot *slot,
                  struct kube_task *task, struct kube_claimed *claim)
 {
 	if (!a->start.told || a->give.named || !is_its(a, claim))
-		return fail(a, slot,
-		            xasprintf("ResourceClaim '%s' in namespace '%s' "
-		                      "exists and is for other GPUs: delete it",
-		                      claim->name, a->space->name));
+		return fail(
+		    a, slot,
+		    xasprintf("ResourceClaim '%s' in namespace '%s' "
+		              "exists and is for other devices: delete it",
+		              claim->name, a->space->name));
 	/* The cluster frees no devices for which this pod waits: the pod was to
 	 * get them when its task moved on. Have another pod made. */
 	if (claim->allocated &&
 	    kube_grant_is_for(claim->reserved, task->pod.uid))
 		kube_end_lose(a, task, "NotStarted",
-		              "its task moves to other GPUs");
+		              "its task moves to other devices");
 	else if (!claim->allocated && !claim->asked)
 		ask_claim(a, task, ASK_GRANT_DROP, claim,
 		          kube_object_deletion(claim->uid, -1));
@@ -326,7 +391,7 @@ static bool drop(struct kube_attempt *a, struct kube_slot *slot,
 }
 
 /* Whether the claim has exactly the devices of the plan. */
-static bool has_them(const struct kube_claimed *claim,
+static bool has_them(const struct kube *kube, const struct kube_claimed *claim,
                      const struct kube_given *given)
 {
 	uint32_t n = 0;
@@ -335,27 +400,30 @@ static bool has_them(const struct kube_claimed *claim,
 		for (uint32_t k = 0; k < claim->n; k++)
 			n += !strcmp(claim->gpu[k].pool, given->gpu[i].pool) &&
 			     !strcmp(claim->gpu[k].name, given->gpu[i].name);
-	return n == given->n && claim->n == n;
+	if (n != given->n || claim->n != n || claim->ndevs != given->ndevs)
+		return false;
+	n = 0;
+	for (uint32_t i = 0; i < given->ndevs; i++)
+		for (uint32_t k = 0; k < claim->ndevs; k++)
+			n += given->dev[i].kind ==
+			         &kube->pool->kinds[claim->dev[k].kind] &&
+			     !strcmp(claim->dev[k].pool, given->dev[i].pool) &&
+			     !strcmp(claim->dev[k].name, given->dev[i].name);
+	return n == given->ndevs;
 }
 
 /* Write the claim's name to the status of its pod, unless the pod's status or
  * template names the claim already. Returns true if one of them does. */
-static bool map_claim(struct kube_attempt *a, const struct kube_slot *slot,
-                      struct kube_task *task, const struct kube_claimed *claim)
+static bool map_claim(struct kube_attempt *a, struct kube_task *task,
+                      const struct kube_claimed *claim)
 {
-	char *resource;
-
 	if (a->give.named || !strcmp(task->pod.claim, claim->name))
 		return true;
 	if (task->giving || task->mapped)
 		return false;
-	resource = kube_grant_resource(
-	    kube_grant_class(a->kube->pool, slot->part.profile));
 	task->mapped = true;
-	kube_ask_grant(
-	    a, ASK_GRANT_MAP, task, task->pod.name,
-	    kube_grant_mapping(claim->name, task->pod.uid, resource));
-	free(resource);
+	kube_ask_grant(a, ASK_GRANT_MAP, task, task->pod.name,
+	               kube_grant_mapping(claim->obj, task->pod.uid));
 	return false;
 }
 
@@ -416,13 +484,12 @@ static bool share(struct kube_attempt *a, struct kube_slot *slot,
 	if (!claim->allocated)
 		return fill(a, slot, task, claim, given);
 	rival = kube_devices_rival(a->kube, given, claim, claim->seq);
-	if (rival || !has_them(claim, given))
-		return fail_rival(a, slot,
-		                  rival ? rival->namespace : a->space->name,
-		                  rival ? rival->name : name, "was given");
+	if (rival || !has_them(a->kube, claim, given))
+		return fail_rival(a, slot, given, rival ? rival : claim,
+		                  "was given");
 	if (!kube_grant_is_for(claim->reserved, task->pod.uid))
 		return reserve(a, slot, task, claim);
-	return map_claim(a, slot, task, claim);
+	return map_claim(a, task, claim);
 }
 
 /* Make the next call that gives the pod of a slot its devices. Returns whether
@@ -436,14 +503,19 @@ static bool give(struct kube_attempt *a, struct kube_slot *slot,
 	char name[KUBE_GRANT_SIZE];
 
 	kube_grant_name(name, a->name, slot->index);
-	if (!kube_devices_find(a->kube, slot->node, slot->gpus, slot->milli,
-	                       slot->part, &given))
+	if (!kube_devices_find(a->kube, slot->node, gpus_of(a, slot),
+	                       slot->milli, slot->part, &given))
 		return fail(
 		    a, slot,
 		    xasprintf("node '%s' no longer shows a%s GPU that "
 		              "it was to have",
 		              slot->node,
 		              slot->part.units ? " partition of a" : ""));
+	if (!kube_kinds_find(a->kube, slot->node, slot->devs, &given))
+		return fail(a, slot,
+		            xasprintf("node '%s' no longer shows a device that "
+		                      "it was to have",
+		                      slot->node));
 	if (task->giving)
 		return false;
 	if (kube_share_is(a, slot))
@@ -459,11 +531,10 @@ static bool give(struct kube_attempt *a, struct kube_slot *slot,
 	if (!kube_grant_is_for(claim->reserved, task->pod.uid))
 		return false;
 	rival = kube_devices_rival(a->kube, &given, claim, claim->seq);
-	if (rival || !has_them(claim, &given))
-		return fail_rival(a, slot,
-		                  rival ? rival->namespace : a->space->name,
-		                  rival ? rival->name : name, "was given");
-	return map_claim(a, slot, task, claim);
+	if (rival || !has_them(a->kube, claim, &given))
+		return fail_rival(a, slot, &given, rival ? rival : claim,
+		                  "was given");
+	return map_claim(a, task, claim);
 }
 
 /* --- all claims of the attempt -------------------------------------------- */
@@ -474,11 +545,11 @@ bool kube_give_step(struct kube_attempt *a)
 
 	if (!is_one_kind(a))
 		return false;
-	for (uint32_t i = 0; a->give.by_claims && i < a->slots.n; i++) {
+	for (uint32_t i = 0; kube_give_is_claimed(a) && i < a->slots.n; i++) {
 		struct kube_slot *slot = &a->slots.slot[i];
 		struct kube_task *task = kube_attempt_at(a, slot->index);
 
-		if (slot->gpus && !slot->lost && task &&
+		if ((gpus_of(a, slot) || slot->devs) && !slot->lost && task &&
 		    kube_make_may_bind(task))
 			all &= give(a, slot, task);
 		if (a->end.fault.code)

@@ -456,26 +456,34 @@ static bool is_old(const char *runtime)
 	return false;
 }
 
-/* Returns why no GPU of the node may be given to jobs, or NULL. */
-static char *why_closed(const struct kube *kube, const struct kube_shown *node,
-                        const struct kube_node_said *said)
+char *kube_shown_why_shut(const struct kube *kube,
+                          const struct kube_node_said *said, const char *what)
 {
 	if (!kube->sight.synced[SEE_GRANTS] ||
 	    kube->sight.blind[SEE_GRANTS].code)
-		return xstrdup("may have given its GPUs to others: "
-		               "ResourceClaims cannot be listed");
+		return xasprintf("may have given its %s to others: "
+		                 "ResourceClaims cannot be listed",
+		                 what);
 	if (is_old(said->runtime))
 		return xasprintf("has %s, which gives pods no devices of "
 		                 "claims: containerd 1.7 or cri-o 1.23 is "
 		                 "needed",
 		                 said->runtime);
-	if (node->wrong)
-		return xstrdup(node->wrong);
 	if (!said->dedicated && !kube->pool->devices_shared)
-		return xstrdup("may have its GPUs given by other schedulers, "
-		               "too: taint it with aisched.io/dedicated, or "
-		               "set devices_shared");
+		return xasprintf("may have its %s given by other schedulers, "
+		                 "too: taint it with aisched.io/dedicated, or "
+		                 "set devices_shared",
+		                 what);
 	return NULL;
+}
+
+/* Returns why no GPU of the node may be given to jobs, or NULL. */
+static char *why_closed(const struct kube *kube, const struct kube_shown *node,
+                        const struct kube_node_said *said)
+{
+	char *why = kube_shown_why_shut(kube, said, "GPUs");
+
+	return why || !node->wrong ? why : xstrdup(node->wrong);
 }
 
 #define BOTH "has GPUs by plugin and by DRA: one of them must go"
@@ -637,7 +645,7 @@ bool kube_devices_find(struct kube *kube, const char *name, uint64_t gpus,
 	*ret =
 	    (struct kube_given){ .milli = milli, .part = part, .node = name };
 	if (!node)
-		return false;
+		return !gpus;
 	if (node->stale)
 		look(kube, node);
 	for (uint32_t i = 0; i < LIMIT_GPUS; i++) {
@@ -739,6 +747,7 @@ void kube_devices_known(struct kube *kube)
 	kube->devices.known = true;
 	while ((node = map_each(&kube->devices.nodes, &at)))
 		touch(kube, node);
+	kube_kinds_known(kube);
 }
 
 void kube_shown_free(struct kube *kube)

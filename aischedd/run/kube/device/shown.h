@@ -18,6 +18,7 @@
 struct buf;
 struct kube;
 struct kube_capacities;
+struct kube_node_said;
 struct kube_shown;
 
 struct kube_seen_slice {
@@ -82,6 +83,11 @@ int kube_shown_number(const struct kube_shown *node, const char *pool,
 /* Set *pool and *name, on the heap, to the first GPU in a claim's annotation.
  * Returns false if it names none. */
 bool kube_shown_first(const char *gpus, char **pool, char **name);
+
+/* Returns why claims must not give devices of a node to jobs, whatever its
+ * slices show, on the heap; NULL: they may. what: a word for these devices. */
+char *kube_shown_why_shut(const struct kube *kube,
+                          const struct kube_node_said *said, const char *what);
 
 /* Append a text that names the nodes on which no job can get a GPU, and says
  * why, and those whose slices no longer list all GPUs; append nothing if there

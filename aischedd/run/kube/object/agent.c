@@ -50,6 +50,18 @@ static struct snap_task *join_gpus(const struct run_job *job,
 	return task;
 }
 
+static uint64_t *join_devs(const struct run_job *job, const char *const *node,
+                           uint32_t n)
+{
+	uint64_t *devs = xcalloc(n + 1, sizeof(*devs));
+
+	for (uint32_t i = 0; i < job->ntasks; i++)
+		for (uint32_t k = 0; k < n; k++)
+			if (!strcmp(node[k], job->node_name[i]))
+				devs[k] |= run_job_devs(job, i);
+	return devs;
+}
+
 int kube_agent_pods(const struct run_job *job, struct kube_agent_pods *ret,
                     struct err *err)
 {
@@ -78,6 +90,7 @@ int kube_agent_pods(const struct run_job *job, struct kube_agent_pods *ret,
 		             ret->tasks, ret->node[0]);
 	ret->task = join_gpus(job, ret->node, n);
 	ret->job.task = ret->task;
+	ret->job.devs = ret->devs = join_devs(job, ret->node, n);
 	ret->job.ntasks = n;
 	ret->job.node_name = ret->node;
 	ret->job.req = &ret->req;
@@ -93,8 +106,10 @@ void kube_agent_pods_free(struct kube_agent_pods *pods)
 {
 	free(pods->node);
 	free(pods->task);
+	free(pods->devs);
 	pods->node = NULL;
 	pods->task = NULL;
+	pods->devs = NULL;
 }
 
 /* --- install the agent's program ------------------------------------------ */

@@ -29,8 +29,9 @@ struct kube_agent_pods {
 	struct run_job job;
 	struct request req;
 	const char **node;
-	/* one for each pod, with the GPUs of all tasks there */
+	/* one for each pod: GPUs and other devices of all tasks there */
 	struct snap_task *task;
+	uint64_t *devs;
 	uint32_t tasks; /* number of tasks of each pod */
 };
 

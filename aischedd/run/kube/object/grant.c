@@ -119,7 +119,11 @@ static json_t *notes_of(const struct kube_grant_of *of,
 
 	kube_object_number(notes, KUBE_NOTE_INDEX, of->index);
 	json_object_set_new(notes, KUBE_NOTE_NODE, json_string(of->node));
-	json_object_set_new(notes, KUBE_NOTE_GPUS, gpus_text(given));
+	if (given->n)
+		json_object_set_new(notes, KUBE_NOTE_GPUS, gpus_text(given));
+	if (given->devs)
+		json_object_set_new(notes, KUBE_NOTE_DEVICES,
+		                    json_string(given->devs));
 	if (given->milli < 1000 && of->owner.job)
 		kube_object_number(notes, KUBE_NOTE_PART, given->milli);
 	if (given->part.units)
@@ -128,31 +132,65 @@ static json_t *notes_of(const struct kube_grant_of *of,
 	return notes;
 }
 
+static json_t *request_for(const char *name, const char *class, uint32_t n,
+                           json_t *amounts)
+{
+	json_t *exactly =
+	    json_pack("{s:s, s:s, s:I}", "deviceClassName", class,
+	              "allocationMode", "ExactCount", "count", (json_int_t)n);
+
+	if (amounts)
+		json_object_set_new(exactly, "capacity",
+		                    json_pack("{s:O}", "requests", amounts));
+	return json_pack("{s:s, s:o}", "name", name, "exactly", exactly);
+}
+
+/* Returns the requests of a claim: first that for GPUs, then one for each kind
+ * of other devices. */
+static json_t *requests_of(const struct conf_pool *pool,
+                           const struct kube_given *given, json_t *amounts)
+{
+	json_t *list = json_array();
+	uint32_t n;
+
+	if (given->n)
+		json_array_append_new(
+		    list,
+		    request_for(REQUEST,
+		                kube_grant_class(pool, given->part.profile),
+		                given->n, amounts));
+	for (uint32_t i = 0; i < given->ndevs; i += n) {
+		char name[24];
+
+		for (n = 1; i + n < given->ndevs; n++)
+			if (given->dev[i + n].kind != given->dev[i].kind)
+				break;
+		snprintf(name, sizeof(name), "devices-%zu",
+		         json_array_size(list));
+		json_array_append_new(
+		    list,
+		    request_for(name, given->dev[i].kind->class, n, NULL));
+	}
+	return list;
+}
+
 json_t *kube_grant_object(const struct kube_grant_of *of,
                           const struct kube_given *given, json_t *amounts)
 {
 	json_t *obj;
-	json_t *exactly = json_pack(
-	    "{s:s, s:s, s:I}", "deviceClassName",
-	    kube_grant_class(of->home->pool, given->part.profile),
-	    "allocationMode", "ExactCount", "count", (json_int_t)given->n);
 	char name[KUBE_GRANT_SIZE];
 
 	if (of->name)
 		snprintf(name, sizeof(name), "%s", of->name);
 	else
 		kube_grant_name(name, of->job, of->index);
-	if (amounts)
-		json_object_set_new(exactly, "capacity",
-		                    json_pack("{s:O}", "requests", amounts));
-	obj = json_pack("{s:s, s:s, s:{s:s, s:s, s:o, s:o, s:[s]},"
-	                " s:{s:{s:[{s:s, s:o}]}}}",
-	                "apiVersion", "resource.k8s.io/v1", "kind",
-	                "ResourceClaim", "metadata", "name", name, "namespace",
-	                of->home->namespace, "labels", labels_of(of),
-	                "annotations", notes_of(of, given), "finalizers",
-	                FINALIZER, "spec", "devices", "requests", "name",
-	                REQUEST, "exactly", exactly);
+	obj = json_pack(
+	    "{s:s, s:s, s:{s:s, s:s, s:o, s:o, s:[s]}, s:{s:{s:o}}}",
+	    "apiVersion", "resource.k8s.io/v1", "kind", "ResourceClaim",
+	    "metadata", "name", name, "namespace", of->home->namespace,
+	    "labels", labels_of(of), "annotations", notes_of(of, given),
+	    "finalizers", FINALIZER, "spec", "devices", "requests",
+	    requests_of(of->home->pool, given, amounts));
 	if (of->uid)
 		kube_object_own(obj, of->job, of->uid);
 	return obj;
@@ -232,6 +270,31 @@ static const char *request_of(const json_t *obj, uint32_t i)
 	return kube_word_at(one, "name");
 }
 
+static const char *class_of(const json_t *request)
+{
+	return kube_word_at(json_object_get(request, "exactly"),
+	                    "deviceClassName");
+}
+
+/* Returns the name of the claim's request for devices of a class. */
+static const char *request_of_class(const json_t *obj, const char *class)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(json_object_get(devices_of(obj), "requests"), i, one)
+		if (!strcmp(class_of(one), class))
+			return kube_word_at(one, "name");
+	return "";
+}
+
+static json_t *result_of(const char *request, const char *driver,
+                         const char *pool, const char *device)
+{
+	return json_pack("{s:s, s:s, s:s, s:s}", "request", request, "driver",
+	                 driver, "pool", pool, "device", device);
+}
+
 static json_t *results_of(const json_t *obj, const char *driver,
                           const struct kube_given *given)
 {
@@ -241,10 +304,8 @@ static json_t *results_of(const json_t *obj, const char *driver,
 		json_t *amounts = kube_grant_amounts(obj, given, i), *result;
 		char id[37];
 
-		result =
-		    json_pack("{s:s, s:s, s:s, s:s}", "request",
-		              request_of(obj, i), "driver", driver, "pool",
-		              given->gpu[i].pool, "device", given->gpu[i].name);
+		result = result_of(request_of(obj, i), driver,
+		                   given->gpu[i].pool, given->gpu[i].name);
 		if (amounts) {
 			share_id(obj, i, id);
 			json_object_set_new(result, "shareID", json_string(id));
@@ -253,12 +314,21 @@ static json_t *results_of(const json_t *obj, const char *driver,
 		}
 		json_array_append_new(list, result);
 	}
+	for (uint32_t i = 0; i < given->ndevs; i++) {
+		const struct kube_given_dev *dev = &given->dev[i];
+
+		json_array_append_new(
+		    list, result_of(request_of_class(obj, dev->kind->class),
+		                    dev->kind->driver, dev->pool, dev->name));
+	}
 	return list;
 }
 
 /* Append a configuration to the list, as drivers expect it in an allocation:
- * each entry has the field `source`, as kube-scheduler writes it. */
-static void add_config(json_t *list, const json_t *config, const char *source)
+ * each entry has the field `source`, as kube-scheduler writes it. request: the
+ * request to which it applies; NULL: to those that it names, or all. */
+static void add_config(json_t *list, const json_t *config, const char *source,
+                       const char *request)
 {
 	const json_t *one;
 	size_t i;
@@ -267,8 +337,28 @@ static void add_config(json_t *list, const json_t *config, const char *source)
 		json_t *copy = json_deep_copy(one);
 
 		json_object_set_new(copy, "source", json_string(source));
+		if (request)
+			json_object_set_new(copy, "requests",
+			                    json_pack("[s]", request));
 		json_array_append_new(list, copy);
 	}
+}
+
+/* Returns the configuration of all classes of the claim, and its own. */
+static json_t *configs_of(const json_t *obj, const struct kube_given *given,
+                          const json_t *config)
+{
+	json_t *list = json_array();
+
+	add_config(list, config, "FromClass", given->ndevs ? REQUEST : NULL);
+	for (uint32_t i = 0; i < given->ndevs; i++)
+		if (!i || given->dev[i].kind != given->dev[i - 1].kind)
+			add_config(
+			    list, given->dev[i].config, "FromClass",
+			    request_of_class(obj, given->dev[i].kind->class));
+	add_config(list, json_object_get(devices_of(obj), "config"),
+	           "FromClaim", NULL);
+	return list;
 }
 
 static json_t *reservation(const char *pod, const char *uid)
@@ -282,11 +372,9 @@ json_t *kube_grant_allocated(const json_t *obj, const char *driver,
                              const json_t *config, const char *pod,
                              const char *uid)
 {
-	json_t *copy = json_copy((json_t *)obj), *devices, *list = json_array();
+	json_t *copy = json_copy((json_t *)obj), *devices;
+	json_t *list = configs_of(obj, given, given->n ? config : NULL);
 
-	add_config(list, config, "FromClass");
-	add_config(list, json_object_get(devices_of(obj), "config"),
-	           "FromClaim");
 	devices = json_pack("{s:o}", "results", results_of(obj, driver, given));
 	if (json_array_size(list))
 		json_object_set(devices, "config", list);
@@ -335,19 +423,33 @@ json_t *kube_grant_finalizer(const char *uid, const char *version)
 	                 "resourceVersion", version, "finalizers", FINALIZER);
 }
 
-static json_t *mapping(const char *container, const char *resource)
+/* Returns for each request of a claim the extended resource of its class. */
+static json_t *mappings_of(const json_t *obj)
 {
-	return json_pack("{s:s, s:s, s:s}", "containerName", container,
-	                 "resourceName", resource, "requestName", REQUEST);
+	json_t *list = json_array();
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(json_object_get(devices_of(obj), "requests"), i,
+	                   one) {
+		char *resource = kube_grant_resource(class_of(one));
+
+		json_array_append_new(
+		    list, json_pack("{s:s, s:s, s:s}", "containerName", "main",
+		                    "resourceName", resource, "requestName",
+		                    kube_word_at(one, "name")));
+		free(resource);
+	}
+	return list;
 }
 
-json_t *kube_grant_mapping(const char *claim, const char *pod_uid,
-                           const char *resource)
+json_t *kube_grant_mapping(const json_t *obj, const char *pod_uid)
 {
-	return json_pack("{s:{s:s}, s:{s:{s:s, s:[o]}}}", "metadata", "uid",
+	return json_pack("{s:{s:s}, s:{s:{s:s, s:o}}}", "metadata", "uid",
 	                 pod_uid, "status", "extendedResourceClaimStatus",
-	                 "resourceClaimName", claim, "requestMappings",
-	                 mapping("main", resource));
+	                 "resourceClaimName",
+	                 kube_word_at(json_object_get(obj, "metadata"), "name"),
+	                 "requestMappings", mappings_of(obj));
 }
 
 static const char *or_none(const char *s)
@@ -377,6 +479,7 @@ bool kube_grant_read(const json_t *obj, const struct kube_home *home,
 		.version = or_none(kube_text_at(meta, "resourceVersion")),
 		.node = or_none(kube_text_at(notes, KUBE_NOTE_NODE)),
 		.gpus = or_none(kube_text_at(notes, KUBE_NOTE_GPUS)),
+		.devs = or_none(kube_text_at(notes, KUBE_NOTE_DEVICES)),
 		.milli = part_of(kube_text_at(notes, KUBE_NOTE_PART)),
 		.part = part_read(kube_text_at(notes, KUBE_NOTE_PARTITION)),
 		.finalizer = kube_list_has(json_object_get(meta, "finalizers"),

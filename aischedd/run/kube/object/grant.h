@@ -15,16 +15,19 @@
 #include "aischedd/run/kube/object/capacity.h"
 #include "aischedd/run/kube/object/object.h"
 #include "aischedd/run/kube/object/slice.h"
+#include "libcommon/limits.h"
 
 /* Annotations of a claim: index, node and GPUs of its pod; the GPUs as
  * "0=POOL/NAME,3=POOL/NAME"; the thousandths of its GPU, if it gets a part
- * only; the partition that it gets, "3g.40gb@4". The policies of
+ * only; the partition that it gets, "3g.40gb@4"; its other devices, in the
+ * order of kube_kinds_text(), "rdma/POOL/NAME,rdma/POOL/NAME". The policies of
  * contrib/kubernetes keep others from setting them. */
 #define KUBE_NOTE_INDEX     "aisched.io/index"
 #define KUBE_NOTE_NODE      "aisched.io/node"
 #define KUBE_NOTE_GPUS      "aisched.io/gpus"
 #define KUBE_NOTE_PART      "aisched.io/gpu-part"
 #define KUBE_NOTE_PARTITION "aisched.io/gpu-partition"
+#define KUBE_NOTE_DEVICES   "aisched.io/devices"
 
 /* Names of claims are longer than those of Jobs, by "-INDEX"; those of claims
  * for shared devices name node and device. The API allows 253 characters. */
@@ -59,6 +62,14 @@ struct kube_given {
 		 * none */
 		const char *set;
 	} gpu[64];
+	/* devices other than GPUs, those of a kind side by side */
+	uint32_t ndevs;
+	struct kube_given_dev {
+		const struct conf_device *kind;
+		const char *pool, *name;
+		const json_t *config; /* of its DeviceClass, or NULL */
+	} dev[LIMIT_DEVICES];
+	const char *devs; /* all of them, as KUBE_NOTE_DEVICES; NULL: none */
 };
 
 /* The pod and node for which a claim is made; borrowed. */
@@ -123,10 +134,9 @@ json_t *kube_grant_freed(const json_t *obj);
  * it removes the finalizer. */
 json_t *kube_grant_finalizer(const char *uid, const char *version);
 
-/* PATCH of a pod's status: name the claim from which the pod gets its
- * devices. */
-json_t *kube_grant_mapping(const char *claim, const char *pod_uid,
-                           const char *resource);
+/* PATCH of a pod's status: name the claim, as it was read, from which the pod
+ * gets its devices. */
+json_t *kube_grant_mapping(const json_t *obj, const char *pod_uid);
 
 /* Returns the DeviceClass of the pool for GPUs or, if the profile is not 0, for
  * partitions. */
@@ -143,9 +153,10 @@ struct kube_granted {
 	bool share; /* it is ours, and for all pods that share its device */
 	struct kube_owner owner; /* only if ours; of a shared one: job 0 */
 	uint32_t index;          /* only if ours */
-	const char *node, *gpus; /* only if ours: the annotations, or "" */
-	uint32_t milli;          /* only if ours; 1000: whole devices */
-	struct kube_part part;   /* only if ours */
+	/* only if ours: the annotations, or "" */
+	const char *node, *gpus, *devs;
+	uint32_t milli;        /* only if ours; 1000: whole devices */
+	struct kube_part part; /* only if ours */
 	bool finalizer, allocated;
 	const json_t *results;  /* its devices, of all drivers */
 	const json_t *reserved; /* the pods that may use it */

@@ -42,31 +42,50 @@ static char *gpu_resource(const struct kube_home *home,
 	return xstrdup(part);
 }
 
-/* Request the GPUs of a pod by its ResourceClaim. Gangs, and pods in pools
- * without claims, request them as an extended resource instead. */
+/* Whether a pod of the job gets devices by a ResourceClaim. */
+static bool has_claim(const struct kube_home *home, const struct run_job *job)
+{
+	return (home->by_claims && job->req->gpus_milli) ||
+	       kube_devs_by_claims(home->pool, job->spec->device);
+}
+
+/* Whether the template of the Job names the claim. The pods of gangs request
+ * extended resources instead. */
+static bool names_claim(const struct kube_home *home, const struct run_job *job)
+{
+	return has_claim(home, job) && !kube_object_is_gang(job);
+}
+
+static void add_resource(json_t *resources, const char *name, int64_t n)
+{
+	static const char *const maps[] = { "requests", "limits" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
+		kube_object_number(json_object_get(resources, maps[i]), name,
+		                   (uint64_t)n);
+}
+
+static void del_resource(json_t *resources, const char *name)
+{
+	json_object_del(json_object_get(resources, "requests"), name);
+	json_object_del(json_object_get(resources, "limits"), name);
+}
+
+/* Request the GPUs of a pod, unless the template names their claim. */
 static void add_gpus(const struct kube_home *home, const struct run_job *job,
                      json_t *resources)
 {
-	char text[32], *name;
+	char *name;
 
-	if (!job->req->gpus_milli)
+	if (!job->req->gpus_milli ||
+	    (home->by_claims && !kube_object_is_gang(job)))
 		return;
-	if (home->by_claims && !kube_object_is_gang(job)) {
-		json_object_set_new(resources, "claims",
-		                    json_pack("[{s:s}]", "name", CLAIM));
-		return;
-	}
 	name = gpu_resource(home, job);
-	snprintf(text, sizeof(text), "%" PRId64,
-	         (job->req->gpus_milli + 999) / 1000);
-	json_object_set_new(json_object_get(resources, "requests"), name,
-	                    json_string(text));
-	json_object_set_new(json_object_get(resources, "limits"), name,
-	                    json_string(text));
+	add_resource(resources, name, (job->req->gpus_milli + 999) / 1000);
 	free(name);
 }
 
-/* Request the other devices that device plugins count. */
+/* Request the other devices, unless the template names their claim. */
 static void add_devices(const struct kube_home *home, const struct run_job *job,
                         json_t *resources)
 {
@@ -75,12 +94,16 @@ static void add_devices(const struct kube_home *home, const struct run_job *job,
 
 	kube_devs_asked(pool, job->spec->device, n);
 	for (size_t i = 0; i < pool->nkinds; i++) {
-		if (!n[i] || !pool->kinds[i].resource)
+		int64_t each = n[i] * (home->pod_tasks ? home->pod_tasks : 1);
+		char *name;
+
+		if (n[i] && pool->kinds[i].resource)
+			add_resource(resources, pool->kinds[i].resource, each);
+		if (!n[i] || !pool->kinds[i].class || !kube_object_is_gang(job))
 			continue;
-		kube_object_number(json_object_get(resources, "requests"),
-		                   pool->kinds[i].resource, (uint64_t)n[i]);
-		kube_object_number(json_object_get(resources, "limits"),
-		                   pool->kinds[i].resource, (uint64_t)n[i]);
+		name = kube_grant_resource(pool->kinds[i].class);
+		add_resource(resources, name, each);
+		free(name);
 	}
 }
 
@@ -108,6 +131,9 @@ static json_t *resources_of(const struct kube_home *home,
 	resources = json_pack("{s:o, s:o}", "requests", list, "limits", limits);
 	add_gpus(home, job, resources);
 	add_devices(home, job, resources);
+	if (names_claim(home, job))
+		json_object_set_new(resources, "claims",
+		                    json_pack("[{s:s}]", "name", CLAIM));
 	return resources;
 }
 
@@ -184,20 +210,28 @@ static json_t *pull_secrets(const struct conf_pool *pool)
 	return list;
 }
 
-/* Remove the GPUs from the init container, which only copies the agent: the
- * GPUs are for the main container. */
-static void take_gpus(const struct kube_home *home, const struct run_job *job,
-                      json_t *container)
+/* Remove what claims give from the init container, which only copies the agent:
+ * it is for the main container. */
+static void take_claim(const struct kube_home *home, const struct run_job *job,
+                       json_t *container)
 {
+	const struct conf_pool *pool = home->pool;
 	json_t *resources =
 	    json_deep_copy(json_object_get(container, "resources"));
-	char *name = gpu_resource(home, job);
+	char *name = home->by_claims ? gpu_resource(home, job) : NULL;
 
 	json_object_del(resources, "claims");
-	json_object_del(json_object_get(resources, "requests"), name);
-	json_object_del(json_object_get(resources, "limits"), name);
-	json_object_set_new(container, "resources", resources);
+	if (name)
+		del_resource(resources, name);
 	free(name);
+	for (size_t i = 0; i < pool->nkinds; i++) {
+		if (!pool->kinds[i].class)
+			continue;
+		name = kube_grant_resource(pool->kinds[i].class);
+		del_resource(resources, name);
+		free(name);
+	}
+	json_object_set_new(container, "resources", resources);
 }
 
 /* Make the agent the first process of the main container; the agent runs the
@@ -212,8 +246,8 @@ static void add_agent(const struct kube_home *home, const struct run_job *job,
 	                              KUBE_AGENT_DIR "/aisched-pod", "run",
 	                              "/bin/sh", KUBE_JOB_DIR "/init"));
 	kube_agent_install(spec, main, v, home->pool->pod_agent_image);
-	if (home->by_claims)
-		take_gpus(
+	if (has_claim(home, job))
+		take_claim(
 		    home, job,
 		    json_array_get(json_object_get(spec, "initContainers"), 0));
 }
@@ -254,8 +288,7 @@ static json_t *pod_spec(const struct kube_home *home, const struct run_job *job,
 	    v->volumes, "securityContext", "runAsUser", (json_int_t)job->uid,
 	    "runAsGroup", (json_int_t)job->gid, "fsGroup", (json_int_t)job->gid,
 	    "runAsNonRoot", job->uid != 0);
-	if (home->by_claims && !kube_object_is_gang(job) &&
-	    job->req->gpus_milli)
+	if (names_claim(home, job))
 		json_object_set_new(spec, "resourceClaims",
 		                    claims_of(home, name));
 	if (kube_agent_is(home, job))
@@ -309,7 +342,7 @@ struct spec_loss kube_object_job_loss(const struct kube_home *home,
 	struct spec_loss loss = spec_loss(job->spec);
 
 	/* The template of a Job of one pod names its ResourceClaim. */
-	if (home->by_claims && !kube_object_is_gang(job))
+	if (names_claim(home, job))
 		return (struct spec_loss){ 0, 0 };
 	return loss;
 }
@@ -406,13 +439,16 @@ out:
 json_t *kube_object_job(const struct kube_home *home, const struct run_job *job,
                         struct err *err)
 {
+	struct kube_home its = *home;
 	struct kube_agent_pods pods;
 	json_t *obj = NULL;
 
 	if (!kube_agent_is(home, job))
 		return make_job(home, job, err);
-	if (kube_agent_pods(job, &pods, err) == 0)
-		obj = make_job(home, &pods.job, err);
+	if (kube_agent_pods(job, &pods, err) == 0) {
+		its.pod_tasks = pods.tasks;
+		obj = make_job(&its, &pods.job, err);
+	}
 	kube_agent_pods_free(&pods);
 	return obj;
 }

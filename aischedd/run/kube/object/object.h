@@ -72,6 +72,8 @@ struct kube_home {
 	 * the name of kube_grant_name() */
 	const char *claim;
 	const char *namespace; /* of the objects */
+	/* tasks of a pod whose script starts them; 0: it is one task */
+	uint32_t pod_tasks;
 };
 
 /* The attempt to which an object belongs, from its labels and annotations. */

@@ -70,6 +70,17 @@ void kube_devs_asked(const struct conf_pool *pool, const char *device,
 		ret[i] = devs.n[i];
 }
 
+bool kube_devs_by_claims(const struct conf_pool *pool, const char *device)
+{
+	int64_t n[DEVICE_KINDS];
+
+	kube_devs_asked(pool, device, n);
+	for (size_t i = 0; i < pool->nkinds; i++)
+		if (n[i] && pool->kinds[i].class)
+			return true;
+	return false;
+}
+
 struct kube_amount kube_amount_read(const json_t *map,
                                     const struct conf_pool *pool, bool up)
 {

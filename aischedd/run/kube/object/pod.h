@@ -123,4 +123,7 @@ struct kube_amount kube_amount_read(const json_t *map,
 void kube_devs_asked(const struct conf_pool *pool, const char *device,
                      int64_t ret[DEVICE_KINDS]);
 
+/* Whether it asks for some that ResourceClaims give. */
+bool kube_devs_by_claims(const struct conf_pool *pool, const char *device);
+
 #endif

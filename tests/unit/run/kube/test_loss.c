@@ -300,7 +300,7 @@ START_TEST(a_claim_of_an_attempt_that_has_not_started_stays)
 	ck_assert(!kube_ask_is_open(a));
 	ck_assert_str_eq(a->end.fault.text,
 	                 "ResourceClaim 'aj-c-1-1-0' in namespace 'n' exists "
-	                 "and is for other GPUs: delete it");
+	                 "and is for other devices: delete it");
 }
 END_TEST
 

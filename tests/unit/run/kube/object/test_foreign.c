@@ -13,7 +13,7 @@ static const struct conf_pool pool = { .name = "gpu",
 	                               .gpu_resource = "nvidia.com/gpu",
 	                               .user_annotation = "example.org/who" };
 static const struct kube_home home = { &pool, "c1", "store1", 600,
-	                               false, NULL, "ns" };
+	                               false, NULL, "ns",     0 };
 
 /* Returns a valid Job after applying a merge patch. */
 static json_t *job_with(const char *patch)
@@ -434,7 +434,7 @@ END_TEST
 START_TEST(is_of_the_daemon_that_claimed_it)
 {
 	const struct kube_home other = { &pool, "c1", "store2", 600,
-		                         false, NULL, "ns" };
+		                         false, NULL, "ns",     0 };
 	json_t *obj = job_with("{}");
 	json_t *claim = kube_foreign_claim(&home, "u-1", "7", 42);
 	struct kube_foreign f;

@@ -23,7 +23,7 @@ static const struct conf_pool pool = { .name = "gpu",
 	                               .image = "pool:1",
 	                               .allow_mounts = { 2, allowed } };
 static const struct kube_home home = { &pool, "My.Cluster", "store1", 600,
-	                               false, NULL,         "ns" };
+	                               false, NULL,         "ns",     0 };
 static const char *const nodes[] = { "a", "b" };
 static const struct snap_task tasks[5]; /* enough for every test */
 static struct spec spec;
@@ -89,7 +89,7 @@ END_TEST
 START_TEST(says_whose_it_is)
 {
 	const struct kube_home other = { &pool, "My.Cluster", "store2", 600,
-		                         false, NULL,         "ns" };
+		                         false, NULL,         "ns",     0 };
 	struct kube_owner owner;
 	json_t *obj = made();
 
@@ -246,6 +246,98 @@ START_TEST(asks_for_what_the_job_asks_for)
 }
 END_TEST
 
+#define CLASS "deviceclass.resource.kubernetes.io/nics"
+
+/* Returns the pod of the job in a pool with devices by claims and by a plugin;
+ * *ret_main: its main container. */
+static json_t *pod_with_devices(const char *agent, const json_t **ret_main)
+{
+	static const struct conf_device kinds[] = {
+		{ .name = "nic", .class = "nics", .driver = "d" },
+		{ .name = "hca", .resource = "rdma/hca" },
+	};
+	static const char *const names[] = { "nic", "hca" };
+	struct conf_pool with = pool;
+	struct kube_home there = home;
+	struct err err;
+	json_t *obj, *pod;
+
+	with.kinds = kinds;
+	with.kind_names = names;
+	with.nkinds = 2;
+	with.pod_agent_image = agent;
+	there.pool = &with;
+	obj = kube_object_job(&there, &job, &err);
+	ck_assert_msg(obj != NULL, "%s", err.text);
+	pod = json_incref((json_t *)kube_map(
+	    &(struct kube_reader){ .obj = obj }, "spec.template.spec"));
+	json_decref(obj);
+	*ret_main = json_array_get(json_object_get(pod, "containers"), 0);
+	return pod;
+}
+
+/* Returns how many of a resource a container asks for. */
+static const char *limit_of(const json_t *container, const char *name)
+{
+	return kube_word_at(
+	    json_object_get(json_object_get(container, "resources"), "limits"),
+	    name);
+}
+
+START_TEST(a_gang_asks_for_other_devices_by_class)
+{
+	const json_t *main;
+	json_t *pod;
+
+	spec.device = "nic:2,hca:3";
+	pod = pod_with_devices(NULL, &main);
+	ck_assert_str_eq(limit_of(main, CLASS), "2");
+	ck_assert_str_eq(limit_of(main, "rdma/hca"), "3");
+	ck_assert_str_eq(limit_of(main, GPU), "2");
+	ck_assert_ptr_null(json_object_get(pod, "resourceClaims"));
+	json_decref(pod);
+}
+END_TEST
+
+START_TEST(one_pod_names_the_claim_for_other_devices)
+{
+	const json_t *main;
+	json_t *pod;
+
+	spec.device = "nic:2";
+	job.ntasks = req.tasks = req.min_tasks = 1;
+	pod = pod_with_devices(NULL, &main);
+	ck_assert_str_eq(limit_of(main, CLASS), "");
+	ck_assert_str_eq(limit_of(main, GPU), "2");
+	ck_assert_str_eq(
+	    kube_word_at(
+		json_array_get(json_object_get(pod, "resourceClaims"), 0),
+		"resourceClaimName"),
+	    "aj-my-cluster-17-3-0");
+	json_decref(pod);
+}
+END_TEST
+
+/* The container that installs the agent gets none of them. */
+START_TEST(a_pod_of_several_tasks_asks_for_the_devices_of_all)
+{
+	static const char *const four[] = { "a", "a", "b", "b" };
+	const json_t *main, *init;
+	json_t *pod;
+
+	spec.device = "nic:2,hca:3";
+	spec.launch_script = 1;
+	job.node_name = four;
+	job.ntasks = req.tasks = 4;
+	pod = pod_with_devices("agent:1", &main);
+	init = json_array_get(json_object_get(pod, "initContainers"), 0);
+	ck_assert_str_eq(limit_of(main, CLASS), "4");
+	ck_assert_str_eq(limit_of(main, "rdma/hca"), "6");
+	ck_assert_str_eq(limit_of(init, CLASS), "");
+	json_decref(pod);
+}
+END_TEST
+
 /* Returns the volume mounted at a path of the pod's only container. */
 static const json_t *volume_at(const json_t *pod, const char *path)
 {
@@ -313,9 +405,8 @@ static const struct {
 START_TEST(cpus_are_asked_for_as_the_pool_says)
 {
 	struct conf_pool own = pool;
-	const struct kube_home there = {
-		&own, "c", "s", 600, false, NULL, "ns"
-	};
+	const struct kube_home there = { &own,  "c",  "s",  600,
+		                         false, NULL, "ns", 0 };
 	json_t *obj, *pod, *resources, *limit;
 	struct err err;
 
@@ -357,8 +448,8 @@ START_TEST(has_what_the_pool_gives_all)
 {
 	static const char *const secrets[] = { "first", "second" };
 	struct conf_pool giving = pool;
-	const struct kube_home there = { &giving, "c",  "s", 600,
-		                         false,   NULL, "ns" };
+	const struct kube_home there = { &giving, "c",  "s",  600,
+		                         false,   NULL, "ns", 0 };
 	struct err err;
 	json_t *obj, *pod, *list;
 
@@ -438,9 +529,8 @@ START_TEST(links_below_an_allowed_folder_stay_in_it)
 	static const char *const these[] = { "/data", "/home/*",
 		                             "/scratch?/x" };
 	struct conf_pool open = pool;
-	const struct kube_home there = {
-		&open, "c", "s", 600, false, NULL, "ns"
-	};
+	const struct kube_home there = { &open, "c",  "s",  600,
+		                         false, NULL, "ns", 0 };
 	const json_t *main, *mount;
 	struct kube_reader r;
 	struct err err;
@@ -485,9 +575,8 @@ END_TEST
 START_TEST(root_keeps_the_rights_of_a_container)
 {
 	struct conf_pool lax = pool;
-	const struct kube_home there = {
-		&lax, "c", "s", 600, false, NULL, "ns"
-	};
+	const struct kube_home there = { &lax,  "c",  "s",  600,
+		                         false, NULL, "ns", 0 };
 	struct err err;
 	json_t *obj;
 	const json_t *pod;
@@ -532,9 +621,8 @@ END_TEST
 START_TEST(without_image)
 {
 	struct conf_pool bare = pool;
-	const struct kube_home there = {
-		&bare, "c", "s", 600, false, NULL, "ns"
-	};
+	const struct kube_home there = { &bare, "c",  "s",  600,
+		                         false, NULL, "ns", 0 };
 	struct err err;
 
 	bare.image = NULL;
@@ -852,9 +940,8 @@ START_TEST(a_script_that_runs_once_is_a_pod_for_each_node)
 {
 	static const char *const four[] = { "a", "a", "b", "b" };
 	struct conf_pool with = pool;
-	const struct kube_home there = {
-		&with, "c", "s", 600, false, NULL, "ns"
-	};
+	const struct kube_home there = { &with, "c",  "s",  600,
+		                         false, NULL, "ns", 0 };
 	struct err err;
 	json_t *obj;
 	char *own;
@@ -939,6 +1026,9 @@ SUITE(kube_object)
 	tcase_add_test(tc, pods_that_are_lost_are_no_failures);
 	tcase_add_test(tc, silent_nodes_are_given_up_by_us_first);
 	tcase_add_test(tc, asks_for_what_the_job_asks_for);
+	tcase_add_test(tc, a_gang_asks_for_other_devices_by_class);
+	tcase_add_test(tc, one_pod_names_the_claim_for_other_devices);
+	tcase_add_test(tc, a_pod_of_several_tasks_asks_for_the_devices_of_all);
 	tcase_add_test(tc, runs_as_who_submitted_it);
 	tcase_add_test(tc, has_folders_of_its_own);
 	tcase_add_loop_test(tc, cpus_are_asked_for_as_the_pool_says, 0,

@@ -13,7 +13,7 @@ static const struct conf_pool pool = { .name = "gpu",
 	                               .namespace = "ns",
 	                               .gpu_resource = "nvidia.com/gpu" };
 static const struct kube_home home = { &pool, "My.Cluster", "store1", 600,
-	                               false, NULL,         "ns" };
+	                               false, NULL,         "ns",     0 };
 
 #define UID "12345678-90ab-cdef-1234-567890abcdef"
 
