@@ -62,6 +62,7 @@ configure_for()
 {
 	configure "
 queue default { grace = \"1s\" }
+device rdma { class = \"rdma.test\" }
 pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
 	$1  image = \"local/box:1\"  run_as_root = yes
 	device_driver = \"gpu.test\"  device_class = \"gpu.test\"
@@ -76,6 +77,10 @@ start_daemon || bail "aischedd does not start"
 ok "a node has GPUs" wait_for free_are 2
 ok "that nothing limits memory is told" wait_for status_has \
 	"nothing keeps a task from using more memory of a GPU than its part"
+
+fails "no other devices are given beside a part" 1 \
+	"--device: pool 'gpu': a part of a GPU is given by the claim of all" \
+	aisub --gpus-per-task 0.5 --device rdma --wrap true
 
 half="--gpus-per-task 0.5 --wrap true"
 # shellcheck disable=SC2086 # options

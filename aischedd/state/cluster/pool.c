@@ -65,6 +65,20 @@ static bool has_chooser(const uint32_t n[GIVES_KINDS])
 	return false;
 }
 
+/* Whether the job asks for devices other than GPUs that claims give. */
+static bool asks_claimed(const struct conf *conf, const struct spec *spec)
+{
+	struct device_counts n;
+
+	if (!spec->device || devices_parse(conf->device_names, conf->ndevices,
+	                                   spec->device, &n, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < conf->ndevices; i++)
+		if (n.n[i] && conf->devices[i].class)
+			return true;
+	return false;
+}
+
 /* Whether tasks can get parts of GPUs in the pool. If not, sets *err. A cluster
  * is assumed to share its GPUs until it has listed nodes with GPUs. */
 static bool shares(const struct state *state, uint32_t pool,
@@ -80,6 +94,13 @@ static bool shares(const struct state *state, uint32_t pool,
 		        "--%s: pool '%s' is a cluster, where a GPU is not "
 		        "shared: ask for whole ones",
 		        spec_gets_part(spec) ? "gpu-memory" : "gpus-per-task",
+		        conf->name);
+	else if (conf->gpu_sharing == SHARING_CLAIMS &&
+	         asks_claimed(state->conf, spec))
+		err_set(err, EINVAL,
+		        "--device: pool '%s': a part of a GPU is given by the "
+		        "claim of all its tasks (gpu_sharing = claims), and no "
+		        "other devices beside it: ask for whole GPUs",
 		        conf->name);
 	else if (state->pools.pool[pool].ready &&
 	         !state->pools.pool[pool].nshares &&
