@@ -105,8 +105,9 @@ struct node_info {
 	/* devices other than GPUs: all; in use, but not by our jobs */
 	struct device_counts devs, used_devs;
 	/* [ndevices] Devices of which tasks get particular ones, counted in
-	 * devs; at most LIMIT_DEVICES. kinds_named: bit i is set if those of
-	 * kind i are known by name; a node section cannot add any. */
+	 * devs, without those in use by others; at most LIMIT_DEVICES.
+	 * kinds_named: bit i is set if those of kind i are known by name; a
+	 * node section cannot add any. */
 	const struct run_device *device;
 	uint32_t ndevices;
 	/* [ngpus] the PCIe root of each GPU, 0: unknown; NULL: all unknown.

@@ -174,6 +174,28 @@ ok "until they are free: the job that waits has one" \
 aicancel --wait "$second" "$next"
 ok "nothing is left" wait_for nothing_is_left
 
+# --- one beside a GPU -----------------------------------------------------------
+
+# NUMBER: prints the attributes of a device under that PCIe root
+under()
+{
+	echo "\"attributes\": {\"resource.kubernetes.io/pcieRoot\":
+		{\"string\": \"pci0000:0$1\"}}"
+}
+
+slice gpu n-1 1 1 "gpu-0:$(under 1)" "gpu-1:$(under 2)"
+slice rdma n-1 3 1 "nic-0:$(under 1)" "nic-1:$(under 1)" "nic-2:$(under 2)"
+ok "devices are under PCIe roots" wait_for devices_are n-1 "rdma:3 rdma:2"
+id=$(aisub --parsable --gpus-per-task 1 --nodelist n-1 --wrap true)
+ok "a job has a GPU" wait_for is_state "$id" RUNNING
+second=$(aisub --parsable --gpus-per-task 1 --device rdma --nodelist n-1 \
+	--wrap true)
+ok "another has the other one" wait_for is_state "$second" RUNNING
+is "and the device beside it" "$(given "$second")" \
+	"gpu.test/n-1/gpu-1 rdma.test/n-1/nic-2"
+aicancel --wait "$id" "$second"
+kube delete resourceslice n-1-gpu.test >/dev/null
+
 # --- several pods -------------------------------------------------------------
 
 id=$(aisub --parsable -n 2 --gpus-per-task 1 --device rdma:2 --nodelist n-0 \

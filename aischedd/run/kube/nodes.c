@@ -143,6 +143,30 @@ static void put_kinds(struct node_info *info,
 		}
 }
 
+/* Set the PCIe roots of GPUs and of other devices: equal ones get the same
+ * number. */
+static void put_roots(struct node_info *info, const struct kube_gpus *gpus,
+                      struct kube_kinds_told *kinds, uint16_t ret[MAX_GPUS])
+{
+	const char *root[LIMIT_GPUS + LIMIT_DEVICES];
+
+	for (uint32_t i = 0; i < gpus->n + kinds->n; i++) {
+		uint16_t k = 0;
+
+		root[i] =
+		    i < gpus->n ? gpus->root[i] : kinds->root[i - gpus->n];
+		while (root[i] && k < i &&
+		       (!root[k] || strcmp(root[k], root[i]) != 0))
+			k++;
+		k = root[i] ? k + 1 : 0;
+		if (i < gpus->n)
+			ret[i] = k;
+		else
+			kinds->device[i - gpus->n].root = k;
+	}
+	info->gpu_root = ret;
+}
+
 static struct device_counts devs_of(const int64_t n[DEVICE_KINDS])
 {
 	struct device_counts ret;
@@ -155,6 +179,7 @@ static struct device_counts devs_of(const int64_t n[DEVICE_KINDS])
 static void tell(struct kube_nodes *nodes, struct kube_node *node)
 {
 	uint64_t parts[MAX_GPUS] = { 0 };
+	uint16_t roots[MAX_GPUS] = { 0 };
 	static const uint8_t one_group[MAX_GPUS];
 	const struct conf_pool *pool = nodes->kube->pool;
 	struct kube_amount used = node->used;
@@ -197,6 +222,7 @@ static void tell(struct kube_nodes *nodes, struct kube_node *node)
 		put_gpus(&info, &gpus);
 	kube_kinds_show(nodes->kube, node->name, &node->said, &kinds);
 	put_kinds(&info, &kinds);
+	put_roots(&info, &gpus, &kinds, roots);
 	kube_numa_show(nodes->kube, &info);
 	nodes->kube->fn(&(struct run_event){ .kind = RUN_NODE, .node = &info },
 	                nodes->kube->arg);

@@ -102,6 +102,8 @@ struct kube_gpus {
 	const char *type;
 	uint8_t numa[LIMIT_GPUS], link[LIMIT_GPUS];
 	bool numas_known;
+	/* PCIe roots, valid until slices change; NULL: not known */
+	const char *root[LIMIT_GPUS];
 	bool shares;     /* all can be given in parts */
 	int64_t mem_mib; /* of the smallest of them; 0: not known */
 	/* thousandths of each GPU that are held, as described above; 0 if it

@@ -28,6 +28,7 @@ struct kind_slice {
 };
 
 struct kind_dev {
+	char *root;         /* its PCIe root; NULL: not known */
 	char *name, *pool;  /* "KIND/POOL/NAME", and the same POOL */
 	const char *device; /* NAME */
 	uint8_t kind, numa;
@@ -112,6 +113,7 @@ static const char *word(const struct kube *kube, uint8_t kind)
 
 static void dev_fini(struct kind_dev *dev)
 {
+	free(dev->root);
 	free(dev->name);
 	free(dev->pool);
 }
@@ -176,6 +178,7 @@ static void list_dev(const struct kube *kube, struct kind_node *node,
 	}
 	dev->listed = true;
 	dev->tainted = gpu->tainted;
+	text_set(&dev->root, gpu->root);
 	dev->numa = gpu->numa >= 0 && gpu->numa < LIMIT_SOCKETS
 	                ? (uint8_t)gpu->numa
 	                : 0;
@@ -421,6 +424,7 @@ static void tell_dev(const struct kube *kube, const struct kind_node *node,
 		ret->held.n[dev->kind]++;
 		return;
 	}
+	ret->root[ret->n] = dev->root;
 	ret->device[ret->n++] = (struct run_device){ .name = dev->name,
 		                                     .kind = dev->kind,
 		                                     .numa = dev->numa };

@@ -42,6 +42,8 @@ struct kube_kinds_told {
 	/* those that tasks of ours have or can have */
 	uint32_t n;
 	struct run_device device[LIMIT_DEVICES];
+	/* [n] their PCIe roots; NULL: not known. device[].root is not set. */
+	const char *root[LIMIT_DEVICES];
 };
 
 /* Whether claims give some kind of devices. */

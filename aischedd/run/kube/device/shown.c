@@ -425,6 +425,7 @@ static void put_gpus(const struct kube *kube, const struct kube_shown *node,
 			continue;
 		put_common(gpu, first, ret);
 		first = false;
+		ret->root[i] = gpu->root;
 		if (gpu->numa >= 0 && gpu->numa < LIMIT_SOCKETS)
 			ret->numa[i] = (uint8_t)gpu->numa;
 	}

@@ -11,6 +11,8 @@
 #include "libcommon/mem.h"
 #include "libcommon/mig.h"
 
+#define ROOT "resource.kubernetes.io/pcieRoot"
+
 /* Returns an attribute or capacity that the driver has defined; its name may
  * have the driver as prefix, "DRIVER/NAME". NULL: there is none. */
 static const json_t *qualified(const json_t *map, const char *driver,
@@ -169,6 +171,9 @@ static void read_gpu(const json_t *device, const char *name, const char *driver,
 		.shared = json_is_true(
 		    json_object_get(device, "allowMultipleAllocations")),
 	};
+	if (kube_text_at(json_object_get(attrs, ROOT), "string"))
+		ret->root = xstrdup(
+		    kube_text_at(json_object_get(attrs, ROOT), "string"));
 	read_part(device, driver, ret);
 	read_consumed(device, ret);
 	kube_capacities_read(device, &ret->caps);
@@ -227,6 +232,7 @@ void kube_slice_fini(struct kube_slice *slice)
 	for (uint32_t i = 0; i < slice->ngpus; i++) {
 		free(slice->gpu[i].name);
 		free(slice->gpu[i].type);
+		free(slice->gpu[i].root);
 		free(slice->gpu[i].uuid);
 		free(slice->gpu[i].set);
 		kube_capacities_fini(&slice->gpu[i].caps);

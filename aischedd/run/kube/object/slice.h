@@ -22,6 +22,7 @@ struct kube_gpu {
 	char *name;   /* its name in its pool */
 	char *uuid;   /* of the GPU; NULL: not known */
 	char *type;   /* its product, as a word; NULL: not known */
+	char *root;   /* its PCIe root; NULL: not known */
 	int numa;     /* its NUMA node; -1: not known */
 	int part[3];  /* its partitions of 2, 4 and 8 GPUs; -1: not known */
 	bool tainted; /* it has a taint that claims like ours do not tolerate */

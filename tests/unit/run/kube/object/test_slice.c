@@ -28,6 +28,7 @@ START_TEST(a_slice_of_a_node)
 	    "{" POOL ", \"devices\": [{\"name\": \"gpu-0\", \"attributes\": "
 	    "{\"productName\": {\"string\": \"NVIDIA H100 80GB\"},"
 	    "\"resource.kubernetes.io/numaNode\": {\"ints\": [1, 0]},"
+	    "\"resource.kubernetes.io/pcieRoot\": {\"string\": \"pci0:1\"},"
 	    "\"gpu.example.com/partition8\": {\"int\": 3}}},"
 	    "{\"name\": \"gpu-1\", \"allowMultipleAllocations\": true},"
 	    "{\"name\": \"gpu-2\", \"consumesCounters\": [], \"taints\": [{\"key\": \"k\", \"effect\": "
@@ -42,6 +43,8 @@ START_TEST(a_slice_of_a_node)
 	ck_assert_uint_eq(s.ngpus, 4);
 	ck_assert_str_eq(s.gpu[0].type, "NVIDIA-H100-80GB");
 	ck_assert_int_eq(s.gpu[0].numa, 1);
+	ck_assert_str_eq(s.gpu[0].root, "pci0:1");
+	ck_assert_ptr_null(s.gpu[1].root);
 	ck_assert_int_eq(s.gpu[0].part[2], 3);
 	ck_assert_int_eq(s.gpu[0].part[1], -1);
 	ck_assert(!s.gpu[0].shared && s.gpu[1].shared && !s.gpu[1].counted);
