@@ -80,12 +80,9 @@ static uint32_t project_of(int fd)
 
 /* --- which id -------------------------------------------------------- */
 
-uint32_t quota_id(uint64_t job, uint32_t salt, uint32_t i)
+uint32_t quota_id(uint32_t secret, uint32_t i)
 {
-	/* An odd step reaches every id. */
-	uint64_t step = salt | 1;
-
-	return QUOTA_FIRST + (uint32_t)((job + i * step) % QUOTA_IDS);
+	return QUOTA_FIRST + (uint32_t)(((uint64_t)secret + i) % QUOTA_IDS);
 }
 
 bool quota_line_has(const char *line, uint32_t id)
@@ -136,14 +133,14 @@ static bool take(int fd, uint32_t id, int64_t mib)
 	return false;
 }
 
-uint32_t quota_open(int fd, uint64_t job, uint32_t salt, int64_t mib)
+uint32_t quota_open(int fd, uint32_t secret, int64_t mib)
 {
 	/* If the admin has put tmp_dir into a project, its folders count
 	 * there. */
 	if (!is_in_force(fd) || project_of(fd))
 		return 0;
 	for (uint32_t i = 0; i < TRIES; i++) {
-		uint32_t id = quota_id(job, salt, i);
+		uint32_t id = quota_id(secret, i);
 
 		if (take(fd, id, mib))
 			return id;

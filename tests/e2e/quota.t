@@ -6,7 +6,8 @@
 . "$top_srcdir/tests/e2e/jobs.sh"
 
 home=$dir/home/nobody
-first=1700000000
+project=$top_builddir/tests/e2e/project
+first=1000000000
 
 # [OPTION]...: submits a job of another user, as root is not held to quotas
 theirs()
@@ -93,19 +94,21 @@ check_write()
 		"(Disk quota exceeded|No space left on device)"
 	is "and the program knows" "$(grep -c "it fails" "$out")" 1
 	is "the job runs" "$(state_of "$id")" RUNNING
-	is "its project is its number" "$(project "$(folder "$id")")" \
-		$((first + id))
+	its=$(project "$(folder "$id")")
+	ok "it has a project of jobs" \
+		test "$its" -ge "$first" -a "$its" -lt $((2 * first))
 	is "it has what it asked for" "$(size "$(folder "$id")")" 4096
 	wait_for has_line "$home/out.$other" "it is well"
-	is "a second job has its own" \
-		"$(project "$(folder "$other")") $(size "$(folder "$other")")" \
-		"$((first + other)) 2048"
+	others=$(project "$(folder "$other")")
+	ok "a second job has its own" test "$others" -ge "$first" \
+		-a "$others" -ne "$its"
+	is "with another limit" "$(size "$(folder "$other")")" 2048
 	open_gate a
 	open_gate b
 	becomes "the first ends well" "$id" COMPLETED
 	becomes "and the second" "$other" COMPLETED
-	ok "the limit goes with the folder" wait_for is_clean "$id" $((first + id))
-	ok "and that of the second" wait_for is_clean "$other" $((first + other))
+	ok "the limit goes with the folder" wait_for is_clean "$id" "$its"
+	ok "and that of the second" wait_for is_clean "$other" "$others"
 	rm "$dir/gate.a" "$dir/gate.b"
 }
 
@@ -117,45 +120,46 @@ check_none()
 	aicancel --wait "$id"
 }
 
+# Jobs have other secrets, which nobody can guess.
 check_used_id()
 {
-	next=$((id + 1))
-	put $((first + next)) old
-	id=$(theirs --tmp 4M --wrap 'exec sleep 1000')
-	is "job numbers are in order" "$id" "$next"
-	wait_for is_state "$id" RUNNING
-	got=$(project "$(folder "$id")")
-	ok "a project that a folder has is not given again" \
-		test "$got" -ne $((first + id)) -a "$got" -ge "$first" \
-		-a "$got" -lt $((first + 65536))
-	is "but another" "$(size "$(folder "$id")")" 4096
-	aicancel --wait "$id"
-	ok "which goes with the folder" wait_for is_clean "$id" "$got"
-	is "the other folder has still its project" "$(project "$dir/tmp/old")" \
-		$((first + next))
-	rmdir "$dir/tmp/old"
+	for i in a b; do
+		mkdir "$dir/tmp/$i"
+	done
+	is "a folder gets the project of its secret" \
+		"$("$project" "$dir/tmp/a" 7)" $((first + 7))
+	is "one that a folder has is not given again" \
+		"$("$project" "$dir/tmp/b" 7)" $((first + 8))
+	is "but another" "$(size "$dir/tmp/b")" 4096
+	for i in a b; do
+		"$project" "$dir/tmp/$i"
+		rmdir "$dir/tmp/$i"
+	done
 }
 
 check_kill()
 {
 	id=$(theirs --tmp 4M --wrap 'exec sleep 1000')
 	wait_for is_state "$id" RUNNING
+	its=$(project "$(folder "$id")")
 	kill_daemon
 	start_daemon
 	is "the limit outlives the daemon" "$(size "$(folder "$id")")" 4096
 	aicancel --wait "$id"
-	ok "a later daemon's job ends as any" wait_for is_clean "$id" $((first + id))
+	ok "a later daemon's job ends as any" wait_for is_clean "$id" "$its"
 	id=$(theirs --no-requeue --tmp 4M --wrap 'exec sleep 1000')
 	wait_for is_state "$id" RUNNING
+	its=$(project "$(folder "$id")")
 	kill -KILL "$(sed -n 's/.*"pid":\([0-9]*\).*/\1/p' "$dir/state/run/$id.1/claim")"
 	ok "the daemon takes the limit of a killed shepherd back" \
-		wait_for is_clean "$id" $((first + id))
+		wait_for is_clean "$id" "$its"
 	id=$(theirs --no-requeue --tmp 4M --wrap 'exec sleep 1000')
 	wait_for is_state "$id" RUNNING
+	its=$(project "$(folder "$id")")
 	kill_daemon
 	kill -KILL "$(sed -n 's/.*"pid":\([0-9]*\).*/\1/p' "$dir/state/run/$id.1/claim")"
 	start_daemon
-	ok "so does the next daemon" wait_for is_clean "$id" $((first + id))
+	ok "so does the next daemon" wait_for is_clean "$id" "$its"
 }
 
 check_shapes()
@@ -166,19 +170,21 @@ check_shapes()
 	wait_for [ -s "$home/out.${id}_1" ]
 	for i in 0 1; do
 		job=$(cat "$home/out.${id}_$i")
-		is "element $i of an array has its own" \
-			"$(project "$(folder "$job")")" $((first + job))
-	done
+		project "$(folder "$job")"
+	done >"$dir/projects"
+	is "both elements of an array have their own" \
+		"$(sort -u "$dir/projects" | grep -c '^1.........$')" 2
 	aicancel --wait "$id"
 	full=$(sleeper -c 2 --class interactive)
 	wait_for is_state "$full" RUNNING
 	id=$(theirs -c 1 -n 4 --min-tasks 1 --tmp 8M --wrap 'exec sleep 1000')
 	wait_for is_state "$id" RUNNING
+	its=$(project "$(folder "$id")")
 	is "two tasks of an elastic job have half" "$(size "$(folder "$id")")" 4096
 	aicancel --wait "$full"
 	ok "more tasks have more" wait_for has_size "$(folder "$id")" 8192
 	aicancel --wait "$id"
-	ok "until they end" wait_for is_clean "$id" $((first + id))
+	ok "until they end" wait_for is_clean "$id" "$its"
 }
 
 # The kernel moves no folder into one of another project, and a user may change
@@ -188,13 +194,28 @@ check_removal()
 	id=$(theirs --tmp 4M --wrap 'cd $TMPDIR && mkdir -p a/b/c &&
 		chattr -p 5 a/b a/b/c && echo changed; exec sleep 1000')
 	wait_for has_line "$home/out.$id" changed
+	its=$(project "$(folder "$id")")
 	aicancel --wait "$id"
 	ok "subfolders of another project are removed" \
-		wait_for is_clean "$id" $((first + id))
-	id=$(theirs --tmp 4M --wrap 'rmdir $TMPDIR; echo gone; exec sleep 1000')
+		wait_for is_clean "$id" "$its"
+	gate c
+	id=$(theirs --tmp 4M --wrap "$(at_gate c); rmdir \$TMPDIR; echo gone; exec sleep 1000")
+	wait_for is_state "$id" RUNNING
+	its=$(project "$(folder "$id")")
+	open_gate c
 	wait_for has_line "$home/out.$id" gone
+	rm "$dir/gate.c"
 	aicancel --wait "$id"
-	ok "a limit goes without the folder" wait_for is_clean "$id" $((first + id))
+	ok "a limit goes without the folder" wait_for is_clean "$id" "$its"
+}
+
+# A user moves files out of the project of the job.
+check_evasion()
+{
+	id=$(theirs --tmp 2M --wrap 'chattr -P -p 0 $TMPDIR
+		head -c 8M /dev/zero >$TMPDIR/x; exec sleep 1000')
+	becomes "a job that evades its limit is ended" "$id" FAILED
+	is "which is told" "$(field "$id" reason)" OutOfDisk
 }
 
 # ext4 does not hold root to quotas.
@@ -234,6 +255,7 @@ check()
 	check_kill
 	check_shapes
 	check_removal
+	check_evasion
 	check_fallback
 }
 

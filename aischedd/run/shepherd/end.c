@@ -50,11 +50,14 @@ int64_t job_tmp_mib(const struct shepherd *s)
 	return job->req->tmp_mib * ((int64_t)job->ntasks + s->nleaving);
 }
 
-/* Whether the shepherd must watch how much is stored in the temporary folder.
- * ext4 does not hold root to quotas. */
-static bool watches_tmp(const struct shepherd *s)
+/* Returns how many MiB may be stored in the temporary folder before the
+ * shepherd ends the job; 0: any number. A user can move files out of the
+ * folder's project, so a job with a quota is watched, too. It may have twice as
+ * much, because files that are moved while the shepherd looks count twice. ext4
+ * does not hold root to quotas. */
+static int64_t watched_mib(const struct shepherd *s)
 {
-	return job_tmp_mib(s) && (!s->project || s->order.job.uid == 0);
+	return job_tmp_mib(s) * (s->project && s->order.job.uid ? 2 : 1);
 }
 
 size_t job_each(struct shepherd *s, proc_fn *fn, void *arg)
@@ -283,8 +286,8 @@ bool job_step(struct shepherd *s)
 		s->look_at = now + LOOK_CLOSE_MS;
 	if (s->watch_memory && now >= s->look_at && !s->out_of_memory)
 		look_at_memory(s);
-	if (watches_tmp(s) &&
-	    tmp_watch_step(&s->tmp_watch, s->tmpdir, job_tmp_mib(s), now))
+	if (watched_mib(s) &&
+	    tmp_watch_step(&s->tmp_watch, s->tmpdir, watched_mib(s), now))
 		end_greedy(s, now);
 	if (s->kill_at && now >= s->kill_at)
 		kill_round(s);
@@ -295,7 +298,7 @@ int job_timeout(const struct shepherd *s)
 {
 	int64_t at = s->kill_at, left;
 	int64_t due[] = { gang_due(s), steps_due(s), gpu_watch_due(s),
-		          watches_tmp(s) ? tmp_watch_due(&s->tmp_watch) : 0 };
+		          watched_mib(s) ? tmp_watch_due(&s->tmp_watch) : 0 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(due); i++)
 		if (due[i] && (!at || due[i] < at))

@@ -129,14 +129,14 @@ static int write_script(struct shepherd *s, struct err *err)
 }
 
 /* If the job asks for disk and the file system has project quotas, limit the
- * temporary folder; else the shepherd watches it. */
+ * temporary folder. The last digits of the run id are secret; the first are in
+ * the name of the folder. */
 static void limit_tmp(struct shepherd *s)
 {
+	uint32_t secret = (uint32_t)strtoul(s->claim.run_id + 24, NULL, 16);
+
 	if (job_tmp_mib(s))
-		s->project = quota_open(
-		    s->tmp_fd, s->order.job.job,
-		    (uint32_t)strtoul(s->claim.run_id + 24, NULL, 16),
-		    job_tmp_mib(s));
+		s->project = quota_open(s->tmp_fd, secret, job_tmp_mib(s));
 }
 
 /* Make the temporary folder. Its name has a part of the run id, so that nobody

@@ -1073,28 +1073,12 @@ END_TEST
 
 /* --- projects --- */
 
-START_TEST(a_project_is_the_number_of_its_job)
+START_TEST(projects_of_jobs_are_in_their_range)
 {
-	ck_assert_uint_eq(quota_id(17, 99, 0), QUOTA_FIRST + 17);
-	ck_assert_uint_eq(quota_id(QUOTA_IDS + 17, 99, 0), QUOTA_FIRST + 17);
-	ck_assert_uint_eq(quota_id(UINT64_MAX, 0, 0),
-	                  QUOTA_FIRST + QUOTA_IDS - 1);
-}
-END_TEST
-
-/* Two that want the same id at once try different ones next, and each tries
- * different ones. */
-START_TEST(another_project_is_tried_next)
-{
-	ck_assert_uint_ne(quota_id(17, 2, 1), quota_id(17, 4, 1));
-	for (uint32_t i = 1; i < 32; i++) {
-		uint32_t id = quota_id(17, UINT32_MAX, i);
-
-		ck_assert_uint_ge(id, QUOTA_FIRST);
-		ck_assert_uint_lt(id, QUOTA_FIRST + QUOTA_IDS);
-		for (uint32_t k = 0; k < i; k++)
-			ck_assert_uint_ne(id, quota_id(17, UINT32_MAX, k));
-	}
+	ck_assert_uint_eq(quota_id(17, 0), QUOTA_FIRST + 17);
+	ck_assert_uint_eq(quota_id(17, 1), QUOTA_FIRST + 18);
+	ck_assert_uint_eq(quota_id(QUOTA_IDS - 1, 1), QUOTA_FIRST);
+	ck_assert_uint_lt(quota_id(UINT32_MAX, 31), QUOTA_FIRST + QUOTA_IDS);
 }
 END_TEST
 
@@ -1157,8 +1141,7 @@ SUITE(run)
 	tcase_add_test(tc, what_a_folder_stores_is_counted);
 	tcase_add_test(tc, many_files_are_counted_in_slices);
 	tcase_add_test(tc, a_deep_folder_is_counted_in_part);
-	tcase_add_test(tc, a_project_is_the_number_of_its_job);
-	tcase_add_test(tc, another_project_is_tried_next);
+	tcase_add_test(tc, projects_of_jobs_are_in_their_range);
 	tcase_add_loop_test(tc, projects_of_the_admin_are_found, 0,
 	                    ARRAY_SIZE(project_lines));
 }
