@@ -1,6 +1,7 @@
 /* cluster.c - report the configured nodes to the state, as runners would */
 #include "aisim/cluster.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,9 +13,65 @@
 
 /* --- nodes ------------------------------------------------------------- */
 
+/* Particular devices of a node, as a runner would report them. */
+struct pieces {
+	struct run_device device[LIMIT_DEVICES];
+	char name[LIMIT_DEVICES][48];
+	uint16_t gpu_root[LIMIT_GPUS];
+};
+
+/* Returns the NUMA node of a PCIe root: that of the GPUs there. Roots without
+ * GPUs are in the NUMA nodes evenly, in order. */
+static uint8_t numa_of_root(const struct node *node,
+                            const struct conf_node *conf, uint32_t root)
+{
+	uint32_t roots = 1, numas = 1;
+
+	for (uint32_t g = 0; g < conf->gpu_roots.n; g++) {
+		uint32_t at = (uint32_t)strtoul(conf->gpu_roots.s[g], NULL, 10);
+
+		if (at == root && g < node->ngpus)
+			return node_gpu_numa(node, g);
+		roots = at >= roots ? at + 1 : roots;
+	}
+	for (uint32_t i = 0; i < conf->npieces; i++)
+		if (conf->pieces[i].root >= roots)
+			roots = conf->pieces[i].root + 1u;
+	if (conf->sockets != CONF_NONE)
+		numas = (uint32_t)conf->sockets;
+	for (uint32_t g = 0; g < node->ngpus; g++)
+		if (node_gpu_numa(node, g) >= numas)
+			numas = node_gpu_numa(node, g) + 1u;
+	return (uint8_t)(root * numas / roots);
+}
+
+static void list_pieces(const struct conf *all, const struct node *node,
+                        const struct conf_node *conf, struct pieces *ret)
+{
+	uint32_t number[DEVICE_KINDS] = { 0 };
+
+	for (uint32_t g = 0; g < conf->gpu_roots.n && g < LIMIT_GPUS; g++)
+		ret->gpu_root[g] =
+		    (uint16_t)(strtoul(conf->gpu_roots.s[g], NULL, 10) + 1);
+	for (uint32_t i = 0; i < conf->npieces; i++) {
+		uint8_t kind = conf->pieces[i].kind;
+
+		snprintf(ret->name[i], sizeof(ret->name[i]), "%.32s:%u",
+		         all->device_names[kind], (unsigned)number[kind]++);
+		ret->device[i] = (struct run_device){
+			.name = ret->name[i],
+			.kind = kind,
+			.numa = numa_of_root(node, conf, conf->pieces[i].root),
+			.root = (uint16_t)(conf->pieces[i].root + 1),
+		};
+	}
+}
+
 static void tell_node(struct state *state, const struct conf_node *conf,
                       bool down)
 {
+	const struct conf *all = state_conf(state);
+	struct pieces pieces = { 0 };
 	struct node_info info = {
 		.name = conf->name,
 		.cpu_milli = conf->cpus * 1000,
@@ -26,6 +83,18 @@ static void tell_node(struct state *state, const struct conf_node *conf,
 		.reason = down ? "it went down" : NULL,
 	};
 
+	state_node_seen(state, (uint32_t)conf->pool, &info);
+	if (!conf->npieces)
+		return;
+	/* NUMA nodes of GPUs are known only now. */
+	list_pieces(all, state_node(state, (uint32_t)(conf - all->nodes)), conf,
+	            &pieces);
+	info.devs = conf->devs;
+	info.device = pieces.device;
+	info.ndevices = conf->npieces;
+	info.gpu_root = pieces.gpu_root;
+	for (uint32_t i = 0; i < conf->npieces; i++)
+		info.kinds_named |= (uint8_t)(1u << conf->pieces[i].kind);
 	state_node_seen(state, (uint32_t)conf->pool, &info);
 }
 

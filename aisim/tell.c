@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/state/cluster/device.h"
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/pass/why.h"
 #include "aisim/sim.h"
@@ -263,6 +264,73 @@ static void put_parts(struct sim *sim, const struct placement *place,
 		buf_addc(&tell->line, '}');
 }
 
+/* Write the numbers of a kind's devices on a node, each kind counted by
+ * itself. */
+static void put_kind(struct buf *out, const struct node_devices *d,
+                     uint8_t kind, const char *name, uint64_t devs,
+                     const char *before)
+{
+	const char *comma = "[";
+	uint32_t number = 0;
+
+	buf_printf(out, "%s\"%s\":", before, name);
+	for (uint32_t i = 0; i < d->nhere; i++) {
+		if (d->kind[i] != kind)
+			continue;
+		if (devs >> i & 1) {
+			buf_printf(out, "%s%u", comma, (unsigned)number);
+			comma = ",";
+		}
+		number++;
+	}
+	buf_addc(out, ']');
+}
+
+/* Returns the devices of a kind among these, as bits. */
+static uint64_t of_kind(const struct node_devices *d, uint8_t kind,
+                        uint64_t devs)
+{
+	for (uint32_t i = 0; i < d->n; i++)
+		if (i >= d->nhere || d->kind[i] != kind)
+			devs &= ~((uint64_t)1 << i);
+	return devs;
+}
+
+/* Write the particular devices other than GPUs that tasks have, if any. */
+static void put_devices(struct sim *sim, const struct placement *place,
+                        bool only_old)
+{
+	const struct conf *conf = state_conf(sim->state);
+	struct tell *tell = &sim->tell;
+	const char *between = ",\"devices\":{";
+
+	for (uint32_t i = 0; place->devs && i < tell->ntouched; i++) {
+		uint32_t node = tell->touched[i], n = 0;
+		const struct node_devices *d =
+		    state_node(sim->state, node)->named;
+		const char *before = "{";
+		uint64_t devs = 0;
+
+		for (uint32_t k = 0; k < place->ntasks; k++)
+			if (place->task[k].node == node &&
+			    is_told(&tell->node[node], only_old, n++))
+				devs |= place->devs[k];
+		if (!devs || !d)
+			continue;
+		put_node(sim, node, &between);
+		for (uint8_t k = 0; k < conf->ndevices; k++) {
+			if (!of_kind(d, k, devs))
+				continue;
+			put_kind(&tell->line, d, k, conf->device_names[k], devs,
+			         before);
+			before = ",";
+		}
+		buf_addc(&tell->line, '}');
+	}
+	if (!strcmp(between, ","))
+		buf_addc(&tell->line, '}');
+}
+
 /* Write all tasks of a job with their devices, or with only_old those that it
  * has kept. */
 static void put_placed(struct sim *sim, const struct job *job, bool only_old)
@@ -274,6 +342,7 @@ static void put_placed(struct sim *sim, const struct job *job, bool only_old)
 	put_numas(sim, job, only_old);
 	spec_unpack(&spec, job->packed);
 	put_parts(sim, job->place, mig_find(spec.gpu_type), only_old);
+	put_devices(sim, job->place, only_old);
 }
 
 /* --- events ------------------------------------------------------------ */

@@ -253,6 +253,27 @@ static int set_dev(struct line *line, const struct key *key, json_t *value,
 	return 0;
 }
 
+/* Append "NAME:N", "NAME:N:pcie" or "NAME:N:numa" for an item [N], [N,"pcie"]
+ * or [N,"numa"]. */
+static int put_device(const char *name, const json_t *item, struct buf *out,
+                      struct err *err)
+{
+	const char *near = json_string_value(json_array_get(item, 1));
+	size_t n = json_array_size(item);
+	int64_t count;
+
+	if (n < 1 || n > 2 || whole(json_array_get(item, 0), &count, err) < 0 ||
+	    (n == 2 &&
+	     (!near || (strcmp(near, "pcie") != 0 && strcmp(near, "numa")))))
+		return err_set(err, EINVAL,
+		               "%s: [N], [N,\"pcie\"] or [N,\"numa\"] is "
+		               "expected, N a number of devices",
+		               name);
+	buf_printf(out, "%s%s:%lld%s%s", out->len ? "," : "", name,
+	           (long long)count, near ? ":" : "", near ? near : "");
+	return 0;
+}
+
 /* Set the devices of each task other than GPUs: {"rdma": [2]}. */
 static int set_devices(struct line *line, const struct key *key, json_t *value,
                        struct err *err)
@@ -260,24 +281,15 @@ static int set_devices(struct line *line, const struct key *key, json_t *value,
 	struct buf text = { 0 };
 	const char *name;
 	json_t *item;
-	int64_t n;
 	int rc = 0;
 
 	if (!json_object_size(value))
 		return err_set(err, EINVAL,
 		               "an object such as {\"rdma\": [2]} is expected");
-	json_object_foreach(value, name, item) {
-		if (json_array_size(item) != 1 ||
-		    whole(json_array_get(item, 0), &n, err) < 0) {
-			buf_free(&text);
-			return err_set(
-			    err, EINVAL,
-			    "%s: [N] is expected, a number of devices", name);
-		}
-		buf_printf(&text, "%s%s:%lld", text.len ? "," : "", name,
-		           (long long)n);
-	}
-	rc = devices_check(text.data, err);
+	json_object_foreach(value, name, item)
+		rc = rc < 0 ? rc : put_device(name, item, &text, err);
+	if (rc == 0)
+		rc = devices_check(text.data, err);
 	if (rc == 0)
 		*(const char **)at(line, key) =
 		    arena_strdup(line->trace->arena, text.data);

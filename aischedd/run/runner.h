@@ -24,12 +24,14 @@
 struct buf;
 struct event_base;
 
+#define RUN_NUMA_UNKNOWN 255
+
 /* A device other than a GPU that its runner knows by name. */
 struct run_device {
 	const char *name; /* no other device of the node has it */
 	uint8_t kind;     /* number of its section in the configuration */
-	/* its NUMA node, and the PCIe root under which it is, a number that
-	 * struct node_info explains */
+	/* its NUMA node, or RUN_NUMA_UNKNOWN; the PCIe root under which it is,
+	 * a number that struct node_info explains */
 	uint8_t numa;
 	uint16_t root;
 };

@@ -37,6 +37,7 @@ static bool can_freeze(struct evictor *e, uint32_t run)
 		const struct snap_task *task = &s->task[t];
 
 		work_rest(e->w, s->run.req[run], task, -1);
+		work_pieces(e->w, task->node, snap_held(s, t), -1);
 		can = work_is_sound(e->w, task, snap_binds(s, e->c->req));
 	}
 	charge_kept(e, run);

@@ -16,6 +16,7 @@ struct placed {
 struct former {
 	size_t at; /* index in place->task */
 	struct snap_task task;
+	uint64_t held;
 	struct snap_cpu_use *use;
 };
 
@@ -110,13 +111,14 @@ static void give_back(struct sparing *sp, uint32_t at)
 	struct former *former =
 	    arena_push(sp->e->p->arena, &sp->former, sizeof(*former));
 
-	*former = (struct former){ at, *t, NULL };
+	*former = (struct former){ at, *t, place_pieces(place, at), NULL };
 	if (nuse) {
 		former->use =
 		    arena_array(sp->e->p->arena, struct snap_cpu_use, nuse);
 		memcpy(former->use, use, nuse * sizeof(*use));
 	}
 	work_rest(sp->e->w, req, t, 1);
+	work_pieces(sp->e->w, t->node, former->held, 1);
 	sp->e->w->own_gpus[t->node] &= ~t->gpus;
 	work_cpus(sp->e->w, req, t->node, use, nuse, 1);
 }
@@ -128,6 +130,8 @@ static void take_others(struct sparing *sp, uint32_t at, int64_t left)
 	uint32_t nuse = t[1].cpu_first - t->cpu_first;
 
 	fit_task(sp->e->w, sp->e->c->req, t->node, left, t, sp->use);
+	if (place->held)
+		place->held[at] = sp->e->w->chosen;
 	if (nuse)
 		memcpy(place->use + t->cpu_first, sp->use,
 		       nuse * sizeof(*sp->use));
@@ -164,6 +168,8 @@ static void bring_back(struct sparing *sp, size_t to)
 		sp->e->w->own_gpus[t->node] &= ~t->gpus;
 		sp->e->w->own_gpus[t->node] |= former[i].task.gpus;
 		*t = former[i].task;
+		if (place->held)
+			place->held[former[i].at] = former[i].held;
 		if (former[i].use)
 			memcpy(place->use + t->cpu_first, former[i].use,
 			       (t[1].cpu_first - t->cpu_first) *

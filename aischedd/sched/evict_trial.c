@@ -390,8 +390,11 @@ static void see_task(struct evictor *e, uint32_t task, int sign)
 
 	e->looks++;
 	work_run_task(e->w, run, task, sign);
-	if (e->suspend[run])
+	if (e->suspend[run]) {
 		work_rest(e->w, s->run.req[run], &s->task[task], -sign);
+		work_pieces(e->w, s->task[task].node, snap_held(s, task),
+		            -sign);
+	}
 	work_add(e->w, &e->left[task],
 	         sign > 0 ? FATE_SEEN - FATE_LEFT : FATE_LEFT - FATE_SEEN);
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "aischedd/sched/fit/near.h"
 #include "aischedd/sched/fit_align.h"
 
 static const struct fit_where anywhere = { ALL_NUMAS, ALL_GPUS };
@@ -97,6 +98,10 @@ static uint32_t take_task(struct work *w, uint32_t req,
 		ret->numas = memory_of(s, req, at, ret, use, nuse);
 	work_cpus(w, req, ret->node, use, nuse, -1);
 	work_rest(w, req, ret, -1);
+	w->chosen = 0;
+	if (s->piece.n && !(w->loose & LOOSE_DEVS))
+		w->chosen = fit_near_pieces(w, req, at, ret, use, nuse);
+	work_pieces(w, ret->node, w->chosen, -1);
 	if (s->req.gpus[req] >= 1000)
 		w->own_gpus[ret->node] |= ret->gpus;
 	return nuse;
@@ -175,8 +180,7 @@ static bool has_demands(const struct work *w, uint32_t req, uint32_t node,
 		return false;
 	if (!links)
 		return true;
-	set = fit_devices_whole(w, req, node, &at);
-	set = fit_devices_pick(w, node, set, own, (uint32_t)gpus, &damage);
+	set = fit_near_gpus(w, req, node, &at, (uint32_t)gpus, &damage);
 	return fit_devices_ngroups(w, node, set | own) <=
 	       fewest_groups(w, req, node, __builtin_popcountll(own) + gpus);
 }
@@ -227,6 +231,8 @@ static int64_t count_demanded(struct work *w, uint32_t req, uint32_t node,
 	    r->links[req] == LINKS_STRICT && fit_align_links(w, req, node);
 	uint32_t span = 1;
 
+	if (fit_near_asks(w, req, node))
+		return count_tried(w, req, node, max);
 	if (w->loose & LOOSE_NUMA || numa == NUMA_ANY || numa == NUMA_PREFER ||
 	    !fit_align_has_devices(w, req, node))
 		return links ? count_linked(w, req, node, max) : max;
@@ -254,7 +260,8 @@ int64_t fit_count(struct work *w, uint32_t req, uint32_t node, int64_t own,
 		max = fit_devs(w, req, node, max);
 	if (max)
 		max = fit_align_room(w, req, node, &anywhere, max);
-	if (max && (r->numa[req] != NUMA_ANY || r->links[req] == LINKS_STRICT))
+	if (max && (r->numa[req] != NUMA_ANY || r->links[req] == LINKS_STRICT ||
+	            r->pcie[req] || r->near[req]))
 		max = count_demanded(w, req, node, max);
 	return max;
 }
@@ -278,6 +285,12 @@ struct fit_excess fit_excess_of(struct work *w, uint32_t req, uint32_t node,
 	struct fit_excess ret = { 0 };
 	bool links = fit_align_links(w, req, node);
 
+	if (fit_near_asks(w, req, node)) {
+		try_tasks(w, req, node, n, &ret);
+		if (r->numa[req] == NUMA_ANY || w->loose & LOOSE_NUMA)
+			ret.numas = 0;
+		return ret;
+	}
 	if (r->numa[req] == NUMA_ANY || w->loose & LOOSE_NUMA ||
 	    fit_devices_nnumas(w, node) == 1) {
 		if (links)

@@ -1,6 +1,8 @@
 /* fit_align.c - the NUMA nodes for one task */
 #include "aischedd/sched/fit_align.h"
 
+#include "aischedd/sched/fit/near.h"
+
 #include "aischedd/sched/fit_mig.h"
 
 static int64_t min(int64_t a, int64_t b)
@@ -161,11 +163,31 @@ int64_t fit_align_room(const struct work *w, uint32_t req, uint32_t node,
 	return max ? fit_mem(w, req, node, at->numas, max) : 0;
 }
 
+/* Whether one task, which fits into this part of the node, finds its devices
+ * there where they must be. Narrows the part to the GPUs with which it does, if
+ * it gets a part of a GPU. */
+static bool has_near(const struct work *w, uint32_t req, uint32_t node,
+                     struct fit_where *at)
+{
+	int64_t gpus = w->snap->req.gpus[req];
+	struct fit_damage damage;
+
+	if (!fit_near_asks(w, req, node))
+		return true;
+	if (gpus >= 1000)
+		return fit_near_gpus(w, req, node, at, (uint32_t)(gpus / 1000),
+		                     &damage) != 0;
+	if (!gpus)
+		return fit_near_serves(w, req, node, at, 0);
+	at->gpus &= fit_near_parts(w, req, node, at);
+	return fit_gpus(w, req, node, at, 1) > 0;
+}
+
 bool fit_align_has_devices(const struct work *w, uint32_t req, uint32_t node)
 {
 	const struct snap *s = w->snap;
 
-	return s->req.gpus[req] ||
+	return s->req.gpus[req] || fit_near_asks(w, req, node) ||
 	       (s->req.cpus[req] && snap_node_ncpus(s, node)) ||
 	       (s->req.mem[req] && snap_node_nnumas(s, node));
 }
@@ -194,16 +216,51 @@ static uint32_t next_set(uint32_t set, uint32_t n, uint32_t size)
 	return up < end ? up : 0;
 }
 
-/* The total GPUs, CPUs and memory in each NUMA node of a node. */
+/* The total GPUs, CPUs, memory and pieces in each NUMA node of a node. */
 struct totals {
 	int64_t gpu[SNAP_NUMAS], cpu[SNAP_NUMAS], mem[SNAP_NUMAS];
+	int64_t piece[DEVICE_KINDS][SNAP_NUMAS], nowhere[DEVICE_KINDS];
+	unsigned kinds; /* bit i: there are pieces of kind i, and they count */
 };
+
+static void add_pieces(const struct work *w, uint32_t req, uint32_t node,
+                       struct totals *t)
+{
+	const struct snap *s = w->snap;
+
+	if (!snap_binds(s, req) || !fit_near_asks(w, req, node))
+		return;
+	for (uint32_t i = 0; i < snap_node_npieces(s, node); i++) {
+		uint32_t at = s->node.piece_first[node] + i;
+
+		t->kinds |= 1u << s->piece.kind[at];
+		if (s->piece.numa[at] == PIECE_NOWHERE)
+			t->nowhere[s->piece.kind[at]]++;
+		else
+			t->piece[s->piece.kind[at]][s->piece.numa[at]]++;
+	}
+}
+
+/* Whether these NUMA nodes have as many pieces as a task needs. */
+static bool could_serve(const struct snap *s, uint32_t req,
+                        const struct totals *t, uint32_t set)
+{
+	for (uint32_t k = 0; k < s->dev.n; k++) {
+		int64_t n = t->nowhere[k];
+
+		for (uint32_t left = set; left; left &= left - 1)
+			n += t->piece[k][__builtin_ctz(left)];
+		if (t->kinds >> k & 1 && n < s->req.devs[req].n[k])
+			return false;
+	}
+	return true;
+}
 
 static struct totals totals_of(const struct work *w, uint32_t req,
                                uint32_t node)
 {
 	const struct snap *s = w->snap;
-	struct totals t = { { 0 }, { 0 }, { 0 } };
+	struct totals t = { .kinds = 0 };
 
 	for (uint32_t d = s->node.gpu_first[node];
 	     d < s->node.gpu_first[node + 1]; d++)
@@ -214,6 +271,7 @@ static struct totals totals_of(const struct work *w, uint32_t req,
 		t.cpu[s->cpu.numa[c]] += 1000;
 	for (uint32_t i = 0; i < snap_node_nnumas(s, node); i++)
 		t.mem[i] = s->numa_mem[s->node.numa_first[node] + i];
+	add_pieces(w, req, node, &t);
 	return t;
 }
 
@@ -222,6 +280,8 @@ static bool could_hold(const struct snap *s, uint32_t req, uint32_t node,
 {
 	int64_t gpu = 0, cpu = 0, mem = 0;
 
+	if (t->kinds && !could_serve(s, req, t, set))
+		return false;
 	for (; set; set &= set - 1) {
 		uint32_t i = (uint32_t)__builtin_ctz(set);
 
@@ -288,9 +348,7 @@ static struct fitness fitness_of(const struct work *w, uint32_t req,
 	int64_t shares;
 
 	if (n) {
-		uint64_t set = fit_devices_whole(w, req, node, at);
-		uint64_t gpus =
-		    fit_devices_pick(w, node, set, own, n, &ret.damage);
+		uint64_t gpus = fit_near_gpus(w, req, node, at, n, &ret.damage);
 
 		ret.groups = fit_devices_ngroups(w, node, gpus | own);
 	}
@@ -346,8 +404,7 @@ static bool leaves_links(const struct work *w, uint32_t req, uint32_t node,
 
 	if (bound->groups == UINT32_MAX || !bound->more)
 		return true;
-	gpus = fit_devices_pick(w, node, fit_devices_whole(w, req, node, at),
-	                        own, n, &damage);
+	gpus = fit_near_gpus(w, req, node, at, n, &damage);
 	return fit_devices_fewest(
 		   w, node, fit_devices_whole(w, req, node, &anywhere) & ~gpus,
 		   own | gpus, bound->more) <= bound->groups;
@@ -369,7 +426,8 @@ static bool best_set(const struct work *w, uint32_t req, uint32_t node,
 
 		*w->tried += 1 + snap_node_ngpus(w->snap, node) / GPUS_A_LOOK;
 		if (!fit_align_room(w, req, node, &at, 1) ||
-		    (prefers && breaks_cpu(w, req, node, set)))
+		    (prefers && breaks_cpu(w, req, node, set)) ||
+		    !has_near(w, req, node, &at))
 			continue;
 		f = fitness_of(w, req, node, &at);
 		if (f.groups > bound->groups ||
@@ -451,6 +509,34 @@ static bool smallest_set(const struct work *w, uint32_t req, uint32_t node,
 	return false;
 }
 
+/* Find the part of the node for a task that is in no particular NUMA nodes
+ * itself, so that its devices are where they must be. */
+static bool choose_near(const struct work *w, uint32_t req, uint32_t node,
+                        struct fit_where *ret)
+{
+	uint32_t n = fit_devices_nnumas(w, node);
+
+	if (!fit_near_asks(w, req, node))
+		return true;
+	if (w->snap->req.gpus[req]) {
+		struct fit_where all = { ALL_NUMAS, ALL_GPUS };
+
+		if (fit_align_room(w, req, node, ret, 1) &&
+		    has_near(w, req, node, ret))
+			return true;
+		*ret = all;
+		return has_near(w, req, node, ret);
+	}
+	for (uint32_t i = 0; i < n && w->snap->req.near[req]; i++) {
+		*ret = (struct fit_where){ (uint32_t)1 << i, ALL_GPUS };
+		if (fit_align_room(w, req, node, ret, 1) &&
+		    has_near(w, req, node, ret))
+			return true;
+	}
+	*ret = (struct fit_where){ ALL_NUMAS, ALL_GPUS };
+	return !w->snap->req.near[req];
+}
+
 bool fit_align_choose(const struct work *w, uint32_t req, uint32_t node,
                       int64_t left, struct fit_where *ret)
 {
@@ -460,11 +546,11 @@ bool fit_align_choose(const struct work *w, uint32_t req, uint32_t node,
 	*ret = (struct fit_where){ ALL_NUMAS, groups_for(w, req, node, left) };
 	if (numa == NUMA_ANY || w->loose & LOOSE_NUMA ||
 	    !fit_align_has_devices(w, req, node))
-		return true;
+		return choose_near(w, req, node, ret);
 	if (numa != NUMA_STRICT)
 		span = fit_align_span(w, req, node);
 	if (span && smallest_set(w, req, node, span,
 	                         numa == NUMA_PREFER ? n : span, left, ret))
 		return true;
-	return numa == NUMA_PREFER;
+	return numa == NUMA_PREFER && choose_near(w, req, node, ret);
 }

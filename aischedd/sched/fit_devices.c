@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/sched/fit/near.h"
 #include "aischedd/sched/fit_mig.h"
 #include "libcommon/limits.h"
 
@@ -45,6 +46,12 @@ void fit_devices_look_up(const struct work *w, uint32_t node)
 	     t < s->node.cpu_first[node + 1]; t++) {
 		if (s->cpu.numa[t] >= numas)
 			numas = (uint16_t)(s->cpu.numa[t] + 1);
+	}
+	for (uint32_t i = 0; i < snap_node_npieces(s, node); i++) {
+		uint8_t numa = s->piece.numa[s->node.piece_first[node] + i];
+
+		if (numa != PIECE_NOWHERE && numa >= numas)
+			numas = (uint16_t)(numa + 1);
 	}
 	if (snap_node_nnumas(s, node) > numas)
 		numas = (uint16_t)snap_node_nnumas(s, node);
@@ -265,13 +272,35 @@ static uint64_t pick_in_group(const struct picking *p, uint64_t set, uint32_t n)
 	return pick_parts(p, &p->numa, set, n);
 }
 
-uint64_t fit_devices_pick(const struct work *w, uint32_t node, uint64_t set,
-                          uint64_t own, uint32_t n,
-                          struct fit_damage *ret_damage)
+static struct picking picking_on(const struct work *w, uint32_t node,
+                                 uint64_t own)
 {
 	const struct snap *s = w->snap;
 	uint32_t first = s->node.gpu_first[node];
 	uint32_t ngpus = snap_node_ngpus(s, node);
+	struct picking p;
+
+	group(&p.link, s->gpu.link + first, ngpus, fit_devices_nlinks(w, node));
+	group(&p.numa, s->gpu.numa + first, ngpus, fit_devices_nnumas(w, node));
+	p.own = own;
+	p.nfree = 0;
+	for (uint32_t i = 0; i < ngpus; i++)
+		p.nfree |= (uint64_t)(w->device[first + i] == 1000) << i;
+	return p;
+}
+
+struct fit_damage fit_devices_damage(const struct work *w, uint32_t node,
+                                     uint64_t chosen)
+{
+	struct picking p = picking_on(w, node, 0);
+
+	return damage_of(&p, chosen);
+}
+
+uint64_t fit_devices_pick(const struct work *w, uint32_t node, uint64_t set,
+                          uint64_t own, uint32_t n,
+                          struct fit_damage *ret_damage)
+{
 	struct picking p;
 	uint64_t ret;
 
@@ -280,12 +309,7 @@ uint64_t fit_devices_pick(const struct work *w, uint32_t node, uint64_t set,
 		memset(ret_damage, 0, sizeof(*ret_damage));
 		return lowest(set, n);
 	}
-	group(&p.link, s->gpu.link + first, ngpus, fit_devices_nlinks(w, node));
-	group(&p.numa, s->gpu.numa + first, ngpus, fit_devices_nnumas(w, node));
-	p.own = own;
-	p.nfree = 0;
-	for (uint32_t i = 0; i < ngpus; i++)
-		p.nfree |= (uint64_t)(w->device[first + i] == 1000) << i;
+	p = picking_on(w, node, own);
 	ret = pick_parts(&p, &p.link, set, n);
 	*ret_damage = damage_of(&p, ret);
 	return ret;
@@ -382,12 +406,26 @@ static uint64_t pick_shared(const struct work *w, uint32_t req, uint32_t node,
 	return best;
 }
 
+/* Choose n wholly free GPUs for a task, or the one of which it gets a part. */
+static uint64_t whole_gpus(const struct work *w, uint32_t req, uint32_t node,
+                           const struct fit_where *at, uint32_t n)
+{
+	struct fit_damage damage;
+	uint64_t ret = 0;
+
+	if (w->snap->req.gpus[req] >= 1000)
+		ret = fit_near_gpus(w, req, node, at, n, &damage);
+	return ret ? ret
+	           : fit_devices_pick(w, node,
+	                              fit_devices_whole(w, req, node, at), 0, n,
+	                              &damage);
+}
+
 void fit_devices_gpus(const struct work *w, uint32_t req,
                       const struct fit_where *at, struct snap_task *t)
 {
 	int64_t gpus = snap_gpus_on(w->snap, req, t->node);
 	uint8_t profile = w->snap->req.profile[req];
-	struct fit_damage damage;
 
 	if (!gpus)
 		return;
@@ -401,10 +439,8 @@ void fit_devices_gpus(const struct work *w, uint32_t req,
 	if (profile)
 		t->units = mig_mask(profile, 0);
 	if (!t->gpus)
-		t->gpus = fit_devices_pick(
-		    w, t->node, fit_devices_whole(w, req, t->node, at),
-		    gpus < 1000 ? 0 : w->own_gpus[t->node],
-		    (uint32_t)((gpus + 999) / 1000), &damage);
+		t->gpus = whole_gpus(w, req, t->node, at,
+		                     (uint32_t)((gpus + 999) / 1000));
 }
 
 /* --- CPUs of a task ---------------------------------------------------- */

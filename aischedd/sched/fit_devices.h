@@ -77,6 +77,10 @@ uint64_t fit_devices_pick(const struct work *w, uint32_t node, uint64_t set,
                           uint64_t own, uint32_t n,
                           struct fit_damage *ret_damage);
 
+/* Returns the damage of choosing these GPUs, all of them wholly free. */
+struct fit_damage fit_devices_damage(const struct work *w, uint32_t node,
+                                     uint64_t chosen);
+
 /* Returns those GPUs of the set that are in the same link group as one of `to`.
  */
 uint64_t fit_devices_linked(const struct work *w, uint32_t node, uint64_t set,

@@ -170,6 +170,8 @@ static void lay(struct place *to, const struct place *from, uint32_t task)
 	const struct snap_task *t = from->task + task;
 	uint32_t ncpus = t[1].cpu_first - t->cpu_first;
 
+	if (to->held)
+		to->held[to->ntasks] = place_pieces(from, task);
 	to->task[to->ntasks] = *t;
 	to->task[to->ntasks++].cpu_first = (uint32_t)to->nuse;
 	if (ncpus)
@@ -210,6 +212,8 @@ void pass_lay_out(struct pass *p)
 		return;
 	to.task = arena_array(p->arena, struct snap_task, place->ntasks + 1);
 	to.use = arena_array(p->arena, struct snap_cpu_use, place->nuse);
+	if (place->held)
+		to.held = arena_array(p->arena, uint64_t, place->ntasks + 1);
 	for (uint32_t i = 0; i < p->start.n; i++) {
 		bool is_elastic = left && e->start == i;
 
@@ -229,6 +233,7 @@ void pass_lay_out(struct pass *p)
 	}
 	to.task[to.ntasks].cpu_first = (uint32_t)to.nuse;
 	place->task = to.task;
+	place->held = to.held;
 	place->use = to.use;
 	place->ntasks = to.ntasks;
 	place->nuse = to.nuse;

@@ -37,6 +37,8 @@ struct place *place_new(const struct snap *snap, const struct tally *tally,
 	p->task_cap = p->use_cap = 64;
 	p->task = arena_array(arena, struct snap_task, p->task_cap);
 	p->use = arena_array(arena, struct snap_cpu_use, p->use_cap);
+	if (snap->piece.n)
+		p->held = arena_array(arena, uint64_t, p->task_cap);
 	return p;
 }
 
@@ -112,6 +114,11 @@ static void *grow(struct arena *arena, const void *old, size_t n, size_t need,
  * its CPUs. */
 static struct snap_task *next_task(struct place *p, size_t ncpus)
 {
+	size_t cap = p->task_cap;
+
+	if (p->held && p->ntasks + 2 > cap)
+		p->held = grow(p->arena, p->held, p->ntasks + 1, p->ntasks + 2,
+		               &cap, sizeof(*p->held));
 	if (p->ntasks + 2 > p->task_cap)
 		p->task = grow(p->arena, p->task, p->ntasks + 1, p->ntasks + 2,
 		               &p->task_cap, sizeof(*p->task));
@@ -121,8 +128,10 @@ static struct snap_task *next_task(struct place *p, size_t ncpus)
 	return &p->task[p->ntasks];
 }
 
-static void end_task(struct place *p, uint32_t nuse)
+static void end_task(struct place *p, uint32_t nuse, uint64_t held)
 {
+	if (p->held)
+		p->held[p->ntasks] = held;
 	p->nuse += nuse;
 	p->task[++p->ntasks].cpu_first = (uint32_t)p->nuse;
 }
@@ -311,9 +320,10 @@ static void put(struct place *p, uint32_t req, uint32_t node, int64_t n,
 
 	for (int64_t i = 0; i < n; i++) {
 		struct snap_task *task = next_task(p, ncpus);
+		uint32_t nuse = fit_task(p->work, req, node, left - i, task,
+		                         p->use + p->nuse);
 
-		end_task(p, fit_task(p->work, req, node, left - i, task,
-		                     p->use + p->nuse));
+		end_task(p, nuse, p->work->chosen);
 	}
 	p->own[node] += (uint32_t)n;
 	place_index_refresh(p->index, node);
@@ -582,7 +592,8 @@ static bool resume_task(struct place *p, uint32_t run,
 	task->gpu_milli = had->gpu_milli;
 	task->units = had->units;
 	task->numas = had->numas;
-	end_task(p, fit_resume(p->work, req, had, p->use + p->nuse));
+	end_task(p, fit_resume(p->work, req, had, p->use + p->nuse),
+	         snap_held(p->snap, (uint32_t)(had - p->snap->task)));
 	place_index_refresh(p->index, node);
 	return true;
 }

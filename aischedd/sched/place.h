@@ -75,6 +75,7 @@ struct place {
 
 	/* All tasks placed so far; those of the trial come last. */
 	struct snap_task *task;
+	uint64_t *held; /* by task: its pieces; NULL if there are no pieces */
 	struct snap_cpu_use *use;
 	size_t ntasks, task_cap, nuse, use_cap;
 	/* where the tasks, CPUs and trail of the trial begin */
@@ -112,6 +113,12 @@ struct place *place_new(const struct snap *snap, const struct tally *tally,
  */
 void place_for(struct place *p, uint32_t row, uint64_t job);
 void place_for_run(struct place *p, uint32_t run);
+/* Returns the pieces of a task in p->task. */
+static inline uint64_t place_pieces(const struct place *p, size_t task)
+{
+	return p->held ? p->held[task] : 0;
+}
+
 /* place_own() counts a task as one of the job being placed; had: the task
  * already runs or starts. place_disown() forgets all such tasks on a node. */
 static inline void place_own(struct place *p, const struct snap_task *task,

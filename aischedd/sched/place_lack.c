@@ -2,6 +2,7 @@
 #include "aischedd/sched/place_lack.h"
 
 #include "aischedd/sched/fit.h"
+#include "aischedd/sched/fit/near.h"
 #include "aischedd/sched/fit_align.h"
 #include "aischedd/sched/fit_mig.h"
 #include "aischedd/sched/place_topology.h"
@@ -402,18 +403,47 @@ static bool lacks_slices(struct place_trial *t, struct place_lack *ret)
 	return true;
 }
 
+/* Set *ret to the kind of devices of which one task could have the fewest of
+ * what it needs where it needs them on this node, unless *ret names a node with
+ * a smaller shortfall. */
+static void more_near(const struct place_trial *t, uint32_t node,
+                      struct place_lack *ret)
+{
+	const struct snap *s = t->p->snap;
+	unsigned kinds = s->req.pcie[t->req] | s->req.near[t->req];
+
+	for (; kinds; kinds &= kinds - 1) {
+		uint32_t kind = (uint32_t)__builtin_ctz(kinds);
+		int64_t need = s->req.devs[t->req].n[kind];
+		int64_t have = fit_near_most(t->p->work, t->req, node, kind);
+
+		/* Each kind may be there, but not with the same GPUs. */
+		have = have < need ? have : need - 1;
+		if (ret->node != SNAP_NONE &&
+		    need - have >= ret->need - ret->have)
+			continue;
+		ret->node = node;
+		ret->what = WHAT_NEAR + (int)kind;
+		ret->need = need;
+		ret->have = have;
+		ret->total = s->node.dev_total[node].n[kind];
+	}
+}
+
 /* Set *ret to the kind of devices that is short on this node, unless *ret names
  * a node with a smaller shortfall. */
 static void more_devs(const struct place_trial *t, uint32_t node,
                       struct place_lack *ret)
 {
 	const struct snap *s = t->p->snap;
-	const int64_t *have = t->p->work->dev + node * s->dev.n;
+	struct work *w = t->p->work;
+	const int64_t *have = w->dev + node * s->dev.n;
+	unsigned kinds = s->req.pcie[t->req] | s->req.near[t->req];
 
 	for (uint32_t i = 0; i < s->dev.n; i++) {
 		int64_t need = s->req.devs[t->req].n[i];
 
-		if (!need || have[i] >= need)
+		if (!need || have[i] >= need || kinds >> i & 1)
 			continue;
 		if (ret->node != SNAP_NONE &&
 		    need - have[i] >= ret->need - ret->have)
@@ -425,6 +455,10 @@ static void more_devs(const struct place_trial *t, uint32_t node,
 		ret->total = s->node.dev_total[node].n[i];
 		return;
 	}
+	w->loose = 0;
+	if (snap_places_devs(s, t->req) && !place_fits(t->p, t->req, node, 1))
+		more_near(t, node, ret);
+	w->loose = LOOSE_DEVS;
 }
 
 /* Set *ret to the kind of devices that is short, on that node which has the

@@ -206,6 +206,9 @@ static const struct plan *plan_of(struct pass *p, struct arena *arena)
 	    copy(arena, place->task, place->ntasks + 1, sizeof(*place->task));
 	plan->cpu_use =
 	    copy(arena, place->use, place->nuse, sizeof(*place->use));
+	if (place->held)
+		plan->held = copy(arena, place->held, place->ntasks,
+		                  sizeof(*place->held));
 	return plan;
 }
 

@@ -117,6 +117,7 @@ struct plan {
 	 * cpu_use */
 	const struct snap_task *task;
 	const struct snap_cpu_use *cpu_use;
+	const uint64_t *held; /* by task: its pieces, as in the snapshot */
 };
 
 /*

@@ -65,14 +65,18 @@ struct rehearsal {
 	uint16_t *gpu, *thread;
 	struct snap_task *task;
 	struct snap_cpu_use *use;
+	uint64_t *held; /* NULL if there are no pieces */
 	uint32_t ntasks, nuse;
 };
 
 /* Add a task to the run that is being listed. */
 static void add_task(struct rehearsal *r, const struct snap_task *t,
-                     const struct snap_cpu_use *use)
+                     const struct snap_cpu_use *use, uint64_t held)
 {
 	struct snap_task *to = &r->task[r->ntasks++];
+
+	if (r->held)
+		r->held[r->ntasks - 1] = held;
 
 	*to = *t;
 	to->cpu_first = r->nuse;
@@ -83,10 +87,10 @@ static void add_task(struct rehearsal *r, const struct snap_task *t,
 
 /* Subtract what a task of the plan holds from what is free, and add the task to
  * the run that is being listed. */
-static void take_task(struct rehearsal *r, uint32_t req,
-                      const struct snap_task *t)
+static void take_task(struct rehearsal *r, uint32_t req, uint32_t task)
 {
 	const struct snap *s = r->s;
+	const struct snap_task *t = &r->plan->task[task];
 	uint16_t *gpu = r->gpu + s->node.gpu_first[t->node];
 	uint16_t *thread = r->thread + s->node.cpu_first[t->node];
 
@@ -100,7 +104,8 @@ static void take_task(struct rehearsal *r, uint32_t req,
 		gpu[__builtin_ctzll(left)] -= t->gpu_milli;
 	for (uint32_t i = t->cpu_first; i < t[1].cpu_first; i++)
 		thread[r->plan->cpu_use[i].cpu] -= r->plan->cpu_use[i].milli;
-	add_task(r, t, r->plan->cpu_use);
+	add_task(r, t, r->plan->cpu_use,
+	         r->plan->held ? r->plan->held[task] : 0);
 }
 
 static void list_tasks(struct rehearsal *r, uint32_t *first)
@@ -113,14 +118,14 @@ static void list_tasks(struct rehearsal *r, uint32_t *first)
 		first[run] = r->ntasks;
 		for (uint32_t t = s->run.task_first[run];
 		     t < s->run.task_first[run + 1]; t++)
-			add_task(r, &s->task[t], s->cpu_use);
+			add_task(r, &s->task[t], s->cpu_use, snap_held(s, t));
 		for (uint32_t i = 0; i < plan->ngrows; i++) {
 			const struct grow *g = &plan->grow[i];
 
 			for (uint32_t k = 0; g->run == run && k < g->ntasks;
 			     k++)
 				take_task(r, s->run.req[run],
-				          &plan->task[g->task_first + k]);
+				          g->task_first + k);
 		}
 	}
 	for (uint32_t i = 0; i < plan->nstarts; i++) {
@@ -129,7 +134,7 @@ static void list_tasks(struct rehearsal *r, uint32_t *first)
 		first[run++] = r->ntasks;
 		for (uint32_t k = 0; k < start->ntasks; k++)
 			take_task(r, s->pend.req[start->row],
-			          &plan->task[start->task_first + k]);
+			          start->task_first + k);
 	}
 	first[run] = r->ntasks;
 }
@@ -191,6 +196,7 @@ static void list_runs(struct rehearsal *r, struct arena *a)
 		.task_first = first,
 	};
 	r->then->task = r->task;
+	r->then->held = r->held;
 	r->then->cpu_use = r->use;
 }
 
@@ -294,6 +300,8 @@ const struct snap *rehearse_after(const struct snap *s, const struct plan *plan,
 	*then = *s;
 	r.task = arena_array(a, struct snap_task, ntasks + more + 1);
 	r.use = arena_array(a, struct snap_cpu_use, nuse + 1);
+	if (s->piece.n)
+		r.held = arena_array(a, uint64_t, ntasks + more + 1);
 	then->node.cpu_free = r.cpu = COPY(a, s->node.cpu_free, s->node.n, 0);
 	then->node.mem_free = r.mem = COPY(a, s->node.mem_free, s->node.n, 0);
 	then->node.tmp_free = r.tmp = COPY(a, s->node.tmp_free, s->node.n, 0);

@@ -127,6 +127,15 @@ static int check_devices(const struct snap *s, uint32_t node, struct err *err)
 		if (s->gpu.parts && !parts_ok(s->gpu.parts[i]))
 			return bad(err, "node", node, "overlapping partitions");
 	}
+	for (uint32_t i = 0; i < snap_node_npieces(s, node); i++) {
+		uint32_t piece = n->piece_first[node] + i;
+
+		if (s->piece.kind[piece] >= s->dev.n)
+			return bad(err, "node", node, "unknown kind of device");
+		if (s->piece.numa[piece] >= nnumas &&
+		    s->piece.numa[piece] != PIECE_NOWHERE)
+			return bad(err, "node", node, "unknown NUMA node");
+	}
 	for (uint32_t i = n->cpu_first[node]; i < n->cpu_first[node + 1]; i++) {
 		if (s->cpu.free[i] > 1000)
 			return bad(
@@ -218,6 +227,8 @@ static int check_nodes(const struct snap *s, struct err *err)
 	}
 	if (check_slices("GPUs of node", n->gpu_first, n->n, LIMIT_GPUS, err) ||
 	    check_slices("CPUs of node", n->cpu_first, n->n, LIMIT_CPUS, err) ||
+	    (s->piece.n && check_slices("devices of node", n->piece_first, n->n,
+	                                LIMIT_DEVICES, err)) ||
 	    check_slices("NUMA nodes of node", n->numa_first, n->n, SNAP_NUMAS,
 	                 err) ||
 	    check_slices("features of node", n->feature_first, n->n, UINT32_MAX,
@@ -365,6 +376,21 @@ static bool spread_ok(const struct snap *s, uint32_t i)
 	        (!nodes || (each && nodes * each == r->tasks[i])));
 }
 
+/* Whether the places of devices are about kinds that the request asks for, and
+ * those beside GPUs belong to tasks with GPUs. */
+static bool places_ok(const struct snap *s, uint32_t req)
+{
+	const struct snap_reqs *r = &s->req;
+	unsigned kinds = r->pcie[req] | r->near[req];
+
+	for (; kinds; kinds &= kinds - 1) {
+		if (!r->devs[req].n[__builtin_ctz(kinds)])
+			return false;
+	}
+	return !(r->pcie[req] & r->near[req]) &&
+	       (!r->pcie[req] || r->gpus[req]);
+}
+
 static int check_req(const struct snap *s, uint32_t i, struct err *err)
 {
 	const struct snap_reqs *r = &s->req;
@@ -380,6 +406,8 @@ static int check_req(const struct snap *s, uint32_t i, struct err *err)
 		return bad(err, "request", i, "amount out of range");
 	if (!devs_ok(s, &r->devs[i], 0))
 		return bad(err, "request", i, "devices out of range");
+	if (!places_ok(s, i))
+		return bad(err, "request", i, "places of devices it has not");
 	if (!index_ok(r->gpu_type[i], s->nwords))
 		return bad(err, "request", i, "unknown GPU type");
 	if (!time_ok(r->time_limit[i]))
@@ -527,8 +555,14 @@ static int check_run(const struct snap *s, struct err *err)
 			return bad(err, "running job", i, "time out of range");
 		for (uint32_t t = r->task_first[i]; t < r->task_first[i + 1];
 		     t++) {
+			uint32_t node = s->task[t].node, npieces;
+
 			if (check_task(s, &s->task[t], i, err) < 0)
 				return -1;
+			npieces = snap_node_npieces(s, node);
+			if (npieces < 64 && snap_held(s, t) >> npieces)
+				return bad(err, "running job", i,
+				           "unknown device");
 		}
 	}
 	return 0;

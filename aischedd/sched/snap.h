@@ -99,6 +99,8 @@ struct snap_nodes {
 	const uint32_t *gpu_first; /* slice of gpu */
 	const uint32_t *cpu_first; /* slice of cpu; empty: CPUs are only
 	                              counted */
+	/* slice of piece; NULL if there are no pieces */
+	const uint32_t *piece_first;
 	/* slice of numa_mem: memory of its NUMA nodes, by number; empty: memory
 	 * is not counted by NUMA node */
 	const uint32_t *numa_first;
@@ -129,6 +131,7 @@ struct snap_gpus { /* GPUs; the index in the node is the device number */
 	 * these, and never the whole GPU or a fraction of it. 0: none; NULL: no
 	 * GPU has any. */
 	const uint64_t *parts;
+	const uint16_t *root; /* PCIe root, 0: unknown; NULL: all unknown */
 };
 
 struct snap_cpus { /* hardware threads; the index in the node is the CPU
@@ -143,6 +146,19 @@ struct snap_devs {  /* kinds of devices other than GPUs */
 	uint32_t n; /* <= DEVICE_KINDS */
 	const char *const *name;
 };
+
+/* Particular devices other than GPUs, on nodes where it is known where each of
+ * them is; the index in the node is their number. There they are also counted,
+ * like all devices. They are free unless a task has them. */
+struct snap_pieces {
+	uint32_t n;           /* 0: none, and all columns are NULL */
+	const uint8_t *kind;  /* index in snap.dev */
+	const uint8_t *numa;  /* NUMA node, or PIECE_NOWHERE */
+	const uint16_t *root; /* PCIe root, as of GPUs; 0: unknown */
+};
+
+/* Its NUMA node is not known: for a task that is bound it may be any. */
+#define PIECE_NOWHERE 255
 
 struct snap_domains { /* parents before children */
 	uint32_t n;
@@ -221,6 +237,11 @@ struct snap_licenses {
  * numa            enum numa
  * links           enum links
  * reservation     the one in which the job runs, or SNAP_NONE
+ * pcie            bit i: each of its devices of kind i (snap.dev) is under the
+ *                 PCIe root of a GPU of its task, and beside a GPU of its own
+ *                 as far as there are as many
+ * near            bit i: they are in the NUMA nodes of the task's GPUs; without
+ *                 GPUs, of its CPUs. No kind is in both
  */
 /* clang-format off */
 #define SNAP_REQ_OTHERS(X)                                                  \
@@ -233,6 +254,7 @@ struct snap_licenses {
 	X(uint8_t, need) X(uint8_t, like) X(uint32_t, segment)              \
 	X(uint8_t, spread) X(uint8_t, spread_like)                          \
 	X(uint8_t, numa) X(uint8_t, links) X(uint32_t, reservation)         \
+	X(uint8_t, pcie) X(uint8_t, near)                                   \
 	X(int64_t, refused)
 /* clang-format on */
 
@@ -386,6 +408,7 @@ struct snap {
 	struct snap_gpus gpu;
 	struct snap_cpus cpu;
 	struct snap_devs dev;
+	struct snap_pieces piece;
 	uint32_t nlevels; /* number of levels of the topology */
 	const char *const *level;
 	struct snap_domains domain;
@@ -418,6 +441,8 @@ struct snap {
 	 * cpu_use */
 	const struct snap_task *task;
 	const struct snap_cpu_use *cpu_use;
+	/* by task: bit i: piece i of its node; NULL if there are no pieces */
+	const uint64_t *held;
 };
 
 /* RULE_NOT follows a word. RULE_NOT - n, n > 0, applies to the part before it:
@@ -502,6 +527,25 @@ static inline uint32_t snap_node_ngpus(const struct snap *s, uint32_t node)
 static inline uint32_t snap_node_ncpus(const struct snap *s, uint32_t node)
 {
 	return s->node.cpu_first[node + 1] - s->node.cpu_first[node];
+}
+
+static inline uint32_t snap_node_npieces(const struct snap *s, uint32_t node)
+{
+	return s->piece.n
+	           ? s->node.piece_first[node + 1] - s->node.piece_first[node]
+	           : 0;
+}
+
+/* Returns the pieces that task t has, as bits. */
+static inline uint64_t snap_held(const struct snap *s, uint32_t t)
+{
+	return s->held ? s->held[t] : 0;
+}
+
+/* Whether it matters to a request where its devices are. */
+static inline bool snap_places_devs(const struct snap *s, uint32_t req)
+{
+	return s->req.pcie[req] || s->req.near[req];
 }
 
 /* Returns how many NUMA nodes of the node have their memory counted. */

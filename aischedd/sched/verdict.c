@@ -40,6 +40,19 @@ static void put_devs(const struct snap *s, uint32_t req, uint32_t kind,
 	buf_printf(out, "%d %s", s->req.devs[req].n[kind], s->dev.name[kind]);
 }
 
+/* Append where devices must be: "2 rdma, each beside a GPU of the task". */
+static void put_near(const struct snap *s, uint32_t req, uint32_t kind,
+                     struct buf *out)
+{
+	put_devs(s, req, kind, out);
+	if (s->req.near[req] >> kind & 1)
+		buf_puts(out, " in the NUMA nodes of the task");
+	else if (s->req.devs[req].n[kind] == 1)
+		buf_puts(out, " beside a GPU of the task");
+	else
+		buf_puts(out, ", each beside a GPU of the task");
+}
+
 /* Append an amount with its unit: "4 GPUs", "0.5 CPUs", "1 GPU", "64G
  * of memory", "1T of disk". */
 static void put_amount(struct buf *out, int64_t what, int64_t n)
@@ -165,7 +178,12 @@ static void put_lack(const struct snap *s, uint32_t req,
 	default:
 		if (v->what == RES_GPU)
 			put_gpus(s, req, v->name, out);
-		else if (v->what >= WHAT_DEV)
+		else if (v->what >= WHAT_NEAR) {
+			put_near(s, req, (uint32_t)(v->what - WHAT_NEAR), out);
+			buf_printf(out, "; %s has %lld", s->node.name[v->name],
+			           (long long)v->lack.have);
+			break;
+		} else if (v->what >= WHAT_DEV)
 			put_devs(s, req, (uint32_t)(v->what - WHAT_DEV), out);
 		else
 			put_amount(out, v->what, v->lack.need);
@@ -383,6 +401,22 @@ static int64_t unless_none(int64_t amount)
 
 /* Append "needs 4 GPUs, 16 CPUs and 200G of one NUMA node; the best is on n3,
  * with" and the best amounts. */
+/* Append the devices other than GPUs that must be in the NUMA nodes of a task
+ * that is bound to them: ", with 2 rdma". */
+static void put_bound_devs(const struct snap *s, uint32_t req, struct buf *out)
+{
+	bool any = false;
+
+	for (uint32_t k = 0; k < s->dev.n && s->piece.n; k++) {
+		if (!s->req.devs[req].n[k])
+			continue;
+		buf_puts(out, any ? ", " : ", with ");
+		put_devs(s, req, k, out);
+		any = true;
+	}
+	buf_puts(out, any ? "," : "");
+}
+
 static void put_numas(const struct snap *s, uint32_t req,
                       const struct verdict *v, struct buf *out)
 {
@@ -401,6 +435,7 @@ static void put_numas(const struct snap *s, uint32_t req,
 
 	buf_puts(out, "needs ");
 	put_devices(out, need);
+	put_bound_devs(s, req, out);
 	if (l->need > 1) {
 		buf_printf(out, " of %lld NUMA nodes; on %s no ",
 		           (long long)l->need, s->node.name[v->name]);
@@ -739,6 +774,13 @@ static void put_never(const struct snap *s, uint32_t row,
 		break;
 	case WHAT_DEVICES:
 		buf_puts(out, "no node has ");
+		if (snap_places_devs(s, req)) {
+			put_near(s, req,
+			         (uint32_t)__builtin_ctz(s->req.pcie[req] |
+			                                 s->req.near[req]),
+			         out);
+			buf_puts(out, ", with ");
+		}
 		if (s->req.gpus[req]) {
 			put_gpus(s, req, SNAP_NONE, out);
 			buf_puts(out, ", ");

@@ -29,7 +29,9 @@ enum {
 	WHAT_LINKS,       /* GPUs in the fewest link groups */
 	WHAT_SLICES,      /* slices of a GPU where its partition may be */
 	WHAT_TMP,         /* disk of the node */
-	WHAT_DEV          /* WHAT_DEV + i: devices of kind i */
+	WHAT_DEV,         /* WHAT_DEV + i: devices of kind i */
+	/* WHAT_NEAR + i: devices of kind i where the task needs them */
+	WHAT_NEAR = WHAT_DEV + DEVICE_KINDS
 };
 
 /* For whom a node or a limit is kept. */

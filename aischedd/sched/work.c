@@ -67,6 +67,15 @@ static void take_devs(struct work *w, uint32_t req, uint32_t node, int sign)
 	}
 }
 
+void work_pieces(struct work *w, uint32_t node, uint64_t pieces, int sign)
+{
+	for (; pieces; pieces &= pieces - 1)
+		work_add(w,
+		         &w->piece[w->snap->node.piece_first[node] +
+		                   (uint32_t)__builtin_ctzll(pieces)],
+		         sign);
+}
+
 void work_rest(struct work *w, uint32_t req, const struct snap_task *task,
                int sign)
 {
@@ -110,6 +119,7 @@ void work_run_task(struct work *w, uint32_t run, uint32_t t, int sign)
 	uint32_t req = s->run.req[run];
 
 	work_rest(w, req, task, sign);
+	work_pieces(w, task->node, snap_held(s, t), sign);
 	if (s->run.suspended[run])
 		return;
 	work_cpus(w, req, task->node, s->cpu_use + task->cpu_first,
@@ -138,6 +148,10 @@ bool work_is_sound(const struct work *w, const struct snap_task *task,
 	}
 	for (uint32_t i = 0; i < w->snap->dev.n; i++) {
 		if (w->dev[task->node * w->snap->dev.n + i] < 0)
+			return false;
+	}
+	for (uint32_t i = 0; i < snap_node_npieces(w->snap, task->node); i++) {
+		if (w->piece[w->snap->node.piece_first[task->node] + i] < 0)
 			return false;
 	}
 	return w->mem[task->node] >= 0 && w->tmp[task->node] >= 0 &&
@@ -341,6 +355,11 @@ void work_fill(struct work *w, uint32_t i, enum work_kind kind)
 		w->numa_mem[m] = empty ? all : w->numa_now[m];
 		w->numa_bound[m] = empty ? all : w->bound_now[m];
 	}
+	for (uint32_t k = 0; k < snap_node_npieces(w->snap, i); k++) {
+		uint32_t at = n->piece_first[i] + k;
+
+		w->piece[at] = empty ? 1 : w->piece_now[at];
+	}
 	w->cpu[i] = empty ? n->cpu_total[i] : n->cpu_free[i];
 	w->mem[i] = empty ? n->mem_total[i] : n->mem_free[i];
 	w->tmp[i] = empty ? n->tmp_total[i] : n->tmp_free[i];
@@ -398,6 +417,26 @@ static const int64_t *slices_now(const struct snap *s, struct arena *arena)
 	return ret;
 }
 
+/* Returns for each piece 1 minus the tasks that have it. */
+static const int64_t *pieces_now(const struct snap *s, struct arena *arena)
+{
+	uint32_t ntasks = s->run.n ? s->run.task_first[s->run.n] : 0;
+	int64_t *ret;
+
+	if (!s->piece.n)
+		return NULL;
+	ret = arena_array(arena, int64_t, s->piece.n);
+	for (uint32_t i = 0; i < s->piece.n; i++)
+		ret[i] = 1;
+	for (uint32_t i = 0; i < ntasks; i++) {
+		uint32_t first = s->node.piece_first[s->task[i].node];
+
+		for (uint64_t left = snap_held(s, i); left; left &= left - 1)
+			ret[first + (uint32_t)__builtin_ctzll(left)]--;
+	}
+	return ret;
+}
+
 static const int64_t *threads_now(const struct snap *s, struct arena *arena)
 {
 	int64_t *ret = arena_array(arena, int64_t, s->cpu.n);
@@ -419,7 +458,7 @@ struct work *work_new_blank(const struct snap *snap, const struct work *like,
 	 * never filled in are never touched. */
 	w->cpu = arena_array_raw(arena, int64_t,
 	                         9 * n + snap->gpu.n + snap->cpu.n +
-	                             2 * nnumas + ndevs);
+	                             2 * nnumas + ndevs + snap->piece.n);
 	w->mem = w->cpu + n;
 	w->tmp = w->mem + n;
 	w->slot = w->tmp + n;
@@ -433,6 +472,8 @@ struct work *work_new_blank(const struct snap *snap, const struct work *like,
 	w->numa_mem = w->thread + snap->cpu.n;
 	w->numa_bound = w->numa_mem + nnumas;
 	w->dev = w->numa_bound + nnumas;
+	w->piece = w->dev + ndevs;
+	w->piece_now = like ? like->piece_now : NULL;
 	w->thread_now = like ? like->thread_now : NULL;
 	w->numa_now = like ? like->numa_now : NULL;
 	w->bound_now = like ? like->bound_now : NULL;
@@ -456,6 +497,7 @@ struct work *work_new(const struct snap *snap, const struct tally *tally,
 
 	w->thread_now = threads_now(snap, arena);
 	w->slices_now = slices_now(snap, arena);
+	w->piece_now = pieces_now(snap, arena);
 	w->numa_now = numas_now(snap, false, arena);
 	w->bound_now = numas_now(snap, true, arena);
 	for (uint32_t i = 0; i < snap->node.n; i++)

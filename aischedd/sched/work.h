@@ -46,8 +46,13 @@ struct work {
 	int64_t *tasks;  /* tasks there */
 	int64_t *sealed; /* tasks of exclusive jobs there */
 
-	int64_t *dev;    /* by node, and there by kind (snap.dev): free devices
-	                    other than GPUs; may be < 0 */
+	int64_t *dev; /* by node, and there by kind (snap.dev): free devices
+	                 other than GPUs; may be < 0 */
+	/* by piece: 1 if it is free; 0 or below if tasks have it */
+	int64_t *piece;
+	const int64_t *piece_now; /* the same in the snapshot */
+	/* the pieces of the task that fit_task() has placed last, as bits */
+	uint64_t chosen;
 	int64_t *device; /* by GPU: free thousandths */
 	/* by device: how often each of its slices is taken, 8 bits each;
 	 * NULL: no node can have partitions */
@@ -144,14 +149,17 @@ void work_cpus(struct work *w, uint32_t req, uint32_t node,
 void work_rest(struct work *w, uint32_t req, const struct snap_task *task,
                int sign);
 
+/* The same for pieces of a node, given as bits. */
+void work_pieces(struct work *w, uint32_t node, uint64_t pieces, int sign);
+
 /* Take or give back all that task t of a running job holds; a suspended one
  * holds no CPUs. If the job is exclusive, its node is closed to others, or
  * opened again. */
 void work_run_task(struct work *w, uint32_t run, uint32_t t, int sign);
 
-/* Whether what this task has taken was free: no GPU or slice is taken twice,
- * the memory and slots of its node suffice and, with `binds`, the memory of its
- * NUMA nodes suffices, too. */
+/* Whether what this task has taken was free: no GPU, slice or piece of its node
+ * is taken twice, the memory and slots of its node suffice and, with `binds`,
+ * the memory of its NUMA nodes suffices, too. */
 bool work_is_sound(const struct work *w, const struct snap_task *task,
                    bool binds);
 

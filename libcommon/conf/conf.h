@@ -156,6 +156,12 @@ struct conf_pool {
 	bool leaving; /* see conf_keep_pool(); not a key */
 };
 
+/* A particular device of a node section. */
+struct conf_piece {
+	uint8_t kind;  /* index of its device section */
+	uint16_t root; /* number of its PCIe root, from 0 */
+};
+
 /* One node of a node section; titles like "n[000-127]" are expanded. */
 struct conf_node {
 	const char *name;
@@ -169,6 +175,7 @@ struct conf_node {
 	/* For each GPU the number of its NUMA node and of its link group; for
 	 * each NUMA node the size of its memory. Empty: divided evenly. */
 	struct strlist gpu_numa, gpu_links, numa_memory;
+	struct strlist gpu_roots; /* PCIe root of each GPU; empty: unknown */
 	int64_t gpu_memory;       /* MiB of each GPU; CONF_NONE: not known */
 	const char *mig;          /* enum mig_model; NULL: no partitions */
 	struct strlist mig_fixed; /* "0:3g.40gb@0,3g.40gb@4" */
@@ -176,12 +183,16 @@ struct conf_node {
 	const uint64_t *parts;
 	const char *topology; /* "z1/b1/r3"; NULL: none */
 	struct strlist features, taints;
-	struct strlist devices;    /* "rdma:4"; empty: as the runner reports */
+	/* "rdma:4", "rdma:4:roots=0,0,1,1"; empty: as the runner reports */
+	struct strlist devices;
 	struct device_counts devs; /* the same, by kind */
-	int64_t reserve_cpus;      /* milli; 0: none */
-	int64_t reserve_memory;    /* MiB; 0: none */
-	int64_t weight; /* nodes with a smaller weight are used first */
-	bool by_pool;   /* the title of its section is "POOL/NAME" */
+	/* [npieces] those with roots, for aisim */
+	const struct conf_piece *pieces;
+	uint32_t npieces;
+	int64_t reserve_cpus;   /* milli; 0: none */
+	int64_t reserve_memory; /* MiB; 0: none */
+	int64_t weight;         /* nodes with a smaller weight are used first */
+	bool by_pool;           /* the title of its section is "POOL/NAME" */
 	int line;
 };
 

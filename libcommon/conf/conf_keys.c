@@ -384,7 +384,8 @@ static const struct conf_key node_keys[] = {
 	KEY("topology", TEXT, topology),
 	KEY("weight", INT, weight, .initial = "1", RANGE(0, MAX_NODE_WEIGHT)),
 	KEY("tmp", MIB, tmp, RANGE(0, MAX_MIB)),
-	KEY("devices", LIST, devices, .check = devices_check),
+	KEY("devices", LIST, devices),
+	KEY("gpu_roots", LIST, gpu_roots, .check = check_group),
 };
 #undef AT
 

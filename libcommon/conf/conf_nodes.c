@@ -5,6 +5,7 @@
 #include "libcommon/conf/conf_build.h"
 #include "libcommon/hostlist.h"
 #include "libcommon/limits.h"
+#include "libcommon/mem.h"
 #include "libcommon/mig.h"
 #include "libcommon/parse.h"
 
@@ -16,6 +17,19 @@ struct nodes {
 	size_t n, cap, at_cap;
 };
 
+/* Check that a list has a number for each GPU. */
+static int check_length(struct nodes *nodes, cfg_t *section,
+                        const struct conf_node *node, const char *key,
+                        const struct strlist *list)
+{
+	if (list->n && node->gpus != CONF_NONE && list->n != (size_t)node->gpus)
+		return build_fail(nodes->b, build_place(section, key),
+		                  "node '%s': %s has %zu numbers for %lld GPUs",
+		                  cfg_title(section), key, list->n,
+		                  (long long)node->gpus);
+	return 0;
+}
+
 /* Check that a list of NUMA nodes or link groups has a number for each GPU, and
  * that its numbers begin at 0 without gaps. */
 static int check_list(struct nodes *nodes, cfg_t *section,
@@ -25,10 +39,8 @@ static int check_list(struct nodes *nodes, cfg_t *section,
 	const struct conf_value *at = build_place(section, key);
 	uint64_t seen = 0;
 
-	if (list->n && node->gpus != CONF_NONE && list->n != (size_t)node->gpus)
-		return build_fail(
-		    nodes->b, at, "node '%s': %s has %zu numbers for %lld GPUs",
-		    cfg_title(section), key, list->n, (long long)node->gpus);
+	if (check_length(nodes, section, node, key, list) < 0)
+		return -1;
 	for (size_t i = 0; i < list->n; i++)
 		seen |= (uint64_t)1 << strtoul(list->s[i], NULL, 10);
 	if (seen & (seen + 1))
@@ -109,7 +121,10 @@ static int check_devices(struct nodes *nodes, cfg_t *section,
 	size_t numas = node->numa_memory.n;
 
 	if (check_list(nodes, section, node, "gpu_numa", &node->gpu_numa) < 0 ||
-	    check_list(nodes, section, node, "gpu_links", &node->gpu_links) < 0)
+	    check_list(nodes, section, node, "gpu_links", &node->gpu_links) <
+	        0 ||
+	    check_length(nodes, section, node, "gpu_roots", &node->gpu_roots) <
+	        0)
 		return -1;
 	if (numas && node->sockets != CONF_NONE &&
 	    numas != (size_t)node->sockets)
@@ -160,24 +175,109 @@ static int check_numbers(struct nodes *nodes, cfg_t *section,
 	return check_devices(nodes, section, node);
 }
 
-/* Set node->devs from the list of devices. */
-static int build_devs(struct nodes *nodes, cfg_t *section,
-                      struct conf_node *node)
+/* Read the roots of the devices "NAME:N", such as "0,0,1,1", and add these
+ * devices to the pieces of the node. */
+static int read_roots(struct nodes *nodes, cfg_t *section,
+                      struct conf_node *node, const char *text, size_t kind,
+                      int n, const char *roots)
+{
+	const struct conf_value *at = build_place(section, "devices");
+	struct conf_piece *piece =
+	    arena_array(nodes->b->conf->arena, struct conf_piece,
+	                node->npieces + (uint32_t)n);
+	const char *s = roots;
+
+	if (node->npieces)
+		memcpy(piece, node->pieces, node->npieces * sizeof(*piece));
+	for (int i = 0; i < n; i++) {
+		char *end;
+		unsigned long root = strtoul(s, &end, 10);
+
+		if (end == s || *s < '0' || *s > '9' || root >= LIMIT_DEVICES ||
+		    *end != (i + 1 < n ? ',' : '\0'))
+			return build_fail(
+			    nodes->b, at,
+			    "node '%s': devices: '%s': roots needs %d numbers "
+			    "from 0 to %d, separated by commas",
+			    cfg_title(section), text, n, LIMIT_DEVICES - 1);
+		piece[node->npieces + (uint32_t)i] =
+		    (struct conf_piece){ (uint8_t)kind, (uint16_t)root };
+		s = end + 1;
+	}
+	node->pieces = piece;
+	node->npieces += (uint32_t)n;
+	return 0;
+}
+
+/* Read one item of the list of devices, "NAME[:N][:roots=ROOT,...]". */
+static int read_devices(struct nodes *nodes, cfg_t *section,
+                        struct conf_node *node, const char *text)
 {
 	const struct conf *conf = nodes->b->conf;
 	const struct conf_value *at = build_place(section, "devices");
-	struct buf text = { 0 };
-	int status = 0;
+	const char *roots = strstr(text, ":roots=");
+	char *head =
+	    xstrndup(text, roots ? (size_t)(roots - text) : strlen(text));
+	struct device_need need;
+	int status = devices_parse_need(conf->device_names, conf->ndevices,
+	                                head, &need, nodes->b->err);
 
+	free(head);
+	if (status < 0 && nodes->b->err && nodes->b->err->code == EINVAL)
+		return build_fail(nodes->b, at,
+		                  "node '%s': devices: bad devices '%s': use "
+		                  "NAME[:N] or NAME:N:roots=ROOT,...",
+		                  cfg_title(section), text);
+	if (status < 0)
+		return err_wrap(nodes->b->err, "%s:%d: node '%s': devices",
+		                at->file, at->line, cfg_title(section));
+	if (need.pcie || need.numa)
+		return build_fail(nodes->b, at,
+		                  "node '%s': devices: '%s': only requests say "
+		                  ":pcie or :numa",
+		                  cfg_title(section), text);
+	for (size_t k = 0; k < conf->ndevices; k++) {
+		int n = need.counts.n[k];
+
+		if (node->devs.n[k] + n > DEVICE_MAX)
+			return build_fail(nodes->b, at,
+			                  "node '%s': devices: more than %d of "
+			                  "'%s'",
+			                  cfg_title(section), DEVICE_MAX,
+			                  conf->device_names[k]);
+		node->devs.n[k] = (int16_t)(node->devs.n[k] + n);
+		if (!n || !roots)
+			continue;
+		if (node->npieces + (uint32_t)n > LIMIT_DEVICES)
+			return build_fail(nodes->b, at,
+			                  "node '%s': devices: more than %d "
+			                  "with roots",
+			                  cfg_title(section), LIMIT_DEVICES);
+		if (read_roots(nodes, section, node, text, k, n,
+		               roots + strlen(":roots=")) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Set node->devs and node->pieces from the list of devices. */
+static int build_devs(struct nodes *nodes, cfg_t *section,
+                      struct conf_node *node)
+{
 	for (size_t i = 0; i < node->devices.n; i++)
-		buf_printf(&text, "%s%s", i ? "," : "", node->devices.s[i]);
-	if (text.len)
-		status = devices_parse(conf->device_names, conf->ndevices,
-		                       text.data, &node->devs, nodes->b->err);
-	buf_free(&text);
-	return status < 0 ? err_wrap(nodes->b->err, "%s:%d: node '%s': devices",
-	                             at->file, at->line, cfg_title(section))
-	                  : 0;
+		if (read_devices(nodes, section, node, node->devices.s[i]) < 0)
+			return -1;
+	if ((node->npieces || node->gpu_roots.n) &&
+	    nodes->b->conf->pools[node->pool].runner != RUNNER_NONE)
+		return build_fail(
+		    nodes->b,
+		    build_place(section,
+		                node->npieces ? "devices" : "gpu_roots"),
+		    "node '%s': its pool has a runner, which "
+		    "finds the PCIe roots; only the nodes of aisim "
+		    "have them by the configuration",
+		    cfg_title(section));
+	return 0;
 }
 
 /* Put a node whose section names no pool into the only pool; fail if there

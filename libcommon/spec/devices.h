@@ -2,8 +2,11 @@
  * devices.h - devices other than GPUs: how many of each kind
  *
  * Each `device` section of the configuration names a kind of device, such as
- * RDMA adapters. They are counted: all devices of a kind on a node are alike.
- * Requests and node sections name them in texts such as "rdma:2,fpga".
+ * RDMA adapters. Requests and node sections name them in texts such as
+ * "rdma:2,fpga". A request may say where they must be: with "rdma:2:pcie" each
+ * is beside a GPU of its task, under the same PCIe root, and beside a GPU of
+ * its own as far as there are as many; "rdma:2:numa" are in the NUMA nodes of
+ * the task.
  */
 #ifndef LIBCOMMON_SPEC_DEVICES_H
 #define LIBCOMMON_SPEC_DEVICES_H
@@ -25,7 +28,14 @@ struct device_counts {
 	int16_t n[DEVICE_KINDS];
 };
 
-/* Check the syntax of a text. Fails with EINVAL or ERANGE. */
+/* The devices that a task asks for. Bit i of pcie and of numa: where those of
+ * kind i must be; no kind is in both. */
+struct device_need {
+	struct device_counts counts;
+	uint8_t pcie, numa;
+};
+
+/* Check the syntax of a text of a request. Fails with EINVAL or ERANGE. */
 int devices_check(const char *text, struct err *err);
 
 /* Parse a text; name[i] is the name of kind i, n <= DEVICE_KINDS. Numbers of
@@ -33,6 +43,11 @@ int devices_check(const char *text, struct err *err);
  * no such kind. */
 int devices_parse(const char *const *name, size_t n, const char *text,
                   struct device_counts *ret, struct err *err);
+
+/* The same, with where they must be. Also fails with EINVAL if a text says that
+ * twice about a kind, and differently. */
+int devices_parse_need(const char *const *name, size_t n, const char *text,
+                       struct device_need *ret, struct err *err);
 
 /* Append a text to a list of devices, each number divided among these tasks.
  * Fails like devices_check(), and with EINVAL if a number does not divide. */

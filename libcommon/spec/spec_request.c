@@ -425,6 +425,12 @@ static int resolve_devices(const struct spec *spec, struct request *req,
 	if (resolve_gpus(spec, req, err) < 0 ||
 	    resolve_gpu_memory(spec, req, err) < 0)
 		return -1;
+	if (spec->device && strstr(spec->device, ":pcie") && !req->gpus_milli)
+		return err_set(err, EINVAL,
+		               "--device %s: the task has no GPUs beside which "
+		               "its devices could be; ask for some, or leave "
+		               "out :pcie",
+		               spec->device);
 	return mig_is_name(spec->gpu_type) ? resolve_partition(spec, req, err)
 	                                   : 0;
 }

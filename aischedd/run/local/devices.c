@@ -48,6 +48,7 @@ static struct order_device *find_name(struct devices *d, const char *name)
 static struct order_device *add(const struct search *s, const char *name,
                                 hwloc_obj_t pci)
 {
+	bool many = hwloc_get_nbobjs_by_type(s->topo, HWLOC_OBJ_NUMANODE) > 1;
 	struct devices *d = s->all;
 
 	if (d->n == LIMIT_DEVICES) {
@@ -58,7 +59,8 @@ static struct order_device *add(const struct search *s, const char *name,
 	d->told[d->n] = (struct run_device){
 		.name = name,
 		.kind = s->number,
-		.numa = numa_of_device(s->topo, pci),
+		.numa = pci || !many ? numa_of_device(s->topo, pci)
+		                     : RUN_NUMA_UNKNOWN,
 		.root = root_of(pci),
 	};
 	d->dev[d->n] = (struct order_device){

@@ -3,6 +3,7 @@
 
 #include "aischedd/sched/check/amounts.h"
 #include "aischedd/sched/check/lists.h"
+#include "aischedd/sched/check/near.h"
 #include "aischedd/sched/check/slices.h"
 
 enum {
@@ -37,7 +38,9 @@ bool check_align_demands(const struct snap *s, uint32_t req)
 {
 	return s->req.numa[req] == NUMA_STRICT ||
 	       s->req.numa[req] == NUMA_TIGHT ||
-	       (s->req.links[req] == LINKS_STRICT && s->req.gpus[req] >= 1000);
+	       (s->req.links[req] == LINKS_STRICT &&
+	        s->req.gpus[req] >= 1000) ||
+	       check_near_matters(s, req);
 }
 
 static bool is_of_type(const struct snap *s, uint32_t req, uint32_t node,
@@ -53,6 +56,11 @@ static uint32_t count_numas(const struct snap *s, uint32_t node)
 	uint32_t n = snap_node_nnumas(s, node);
 
 	n = n ? n : 1;
+	for (uint32_t i = 0; i < snap_node_npieces(s, node); i++) {
+		uint8_t numa = s->piece.numa[s->node.piece_first[node] + i];
+
+		n = numa < SNAP_NUMAS && numa >= n ? numa + 1u : n;
+	}
 	for (uint32_t i = s->node.gpu_first[node];
 	     i < s->node.gpu_first[node + 1]; i++)
 		n = s->gpu.numa[i] >= n ? s->gpu.numa[i] + 1u : n;
@@ -155,16 +163,20 @@ uint32_t check_align_span(const struct snap *s, uint32_t req, uint32_t node)
 		if ((!least || size < least) &&
 		    groups_in(s, req, node, NULL, set, gpus) != UINT32_MAX &&
 		    has_cpus(s, req, node, NULL, set) &&
-		    has_mem(s, req, node, NULL, set))
+		    has_mem(s, req, node, NULL, set) &&
+		    (!snap_binds(s, req) ||
+		     check_near_could(s, req, node, set)))
 			least = size;
 	}
 	return least;
 }
 
-/* Whether a task takes whole devices only. */
+/* Whether a task takes whole devices only, wherever those other than GPUs are.
+ */
 static bool is_countable(const struct snap *s, uint32_t req)
 {
-	return s->req.gpus[req] % 1000 == 0 && s->req.cpus[req] % 1000 == 0;
+	return s->req.gpus[req] % 1000 == 0 && s->req.cpus[req] % 1000 == 0 &&
+	       !check_near_matters(s, req);
 }
 
 /* Returns the sets of NUMA nodes that are small enough for the

@@ -12,6 +12,7 @@
 #include "aischedd/sched/check/amounts.h"
 #include "aischedd/sched/check/audit.h"
 #include "aischedd/sched/check/lists.h"
+#include "aischedd/sched/check/near.h"
 #include "aischedd/sched/check/nodes.h"
 #include "aischedd/sched/check/slices.h"
 
@@ -26,7 +27,8 @@ struct check {
 	struct arena *arena;
 
 	/* the amounts that are still free */
-	int64_t *dev; /* by node and kind */
+	int64_t *dev;   /* by node and kind */
+	uint8_t *taken; /* by piece: how many tasks have it */
 	int64_t *cpu, *mem, *tmp, *slot, *gpu, *thread, *numa_mem;
 	uint8_t *slices;  /* by GPU: its slices in use */
 	int64_t *unbound; /* by NUMA node: its memory minus that of tasks bound
@@ -68,6 +70,7 @@ static void begin(struct check *c)
 	c->tmp = arena_array(c->arena, int64_t, s->node.n);
 	c->slot = arena_array(c->arena, int64_t, s->node.n);
 	c->dev = check_amounts_devs(s, c->arena);
+	c->taken = check_near_taken(s, c->arena);
 	c->gpu = now.gpu;
 	c->thread = now.thread;
 	c->numa_mem = now.numa_mem;
@@ -217,8 +220,9 @@ static int take_task(struct check *c, uint32_t req, const struct snap_task *t,
 	if (--c->slot[t->node] < 0)
 		return check_bad(c->audit, job, "is one task too many on %s",
 		                 s->node.name[t->node]);
-	if (take_devs(c, req, t, job) < 0 || take_gpus(c, req, t, job) < 0 ||
-	    take_cpus(c, req, t, job) < 0)
+	if (take_devs(c, req, t, job) < 0 ||
+	    check_near_task(c->audit, req, job, t, c->taken) < 0 ||
+	    take_gpus(c, req, t, job) < 0 || take_cpus(c, req, t, job) < 0)
 		return -1;
 	return check_align_task(c->audit, req, job, t, bound_only, c->numa_mem,
 	                        c->unbound);

@@ -304,6 +304,9 @@ static struct future_due **put_trial(struct future *a, uint32_t node,
 		a->trial_cap = 2 * (size_t)trial->n;
 		a->trial_task =
 		    arena_array(a->arena, struct snap_task, 2 * a->trial_cap);
+		if (a->s->piece.n)
+			a->trial_held =
+			    arena_array(a->arena, uint64_t, a->trial_cap);
 	}
 	if (ncpus > a->use_cap) {
 		a->use_cap = 2 * ncpus;
@@ -313,6 +316,7 @@ static struct future_due **put_trial(struct future *a, uint32_t node,
 		at = &(*at)->next;
 	a->trial = *trial;
 	a->trial.task = a->trial_task;
+	a->trial.held = a->trial_held;
 	a->trial.use = a->use;
 	a->trial.next = *at;
 	*at = &a->trial;

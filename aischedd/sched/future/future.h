@@ -61,6 +61,7 @@ struct future_due {
 	uint32_t ntasks;
 	struct snap_task *task;
 	struct snap_cpu_use *use;
+	uint64_t *held;     /* by task: its pieces; NULL: there are none */
 	uint64_t own;       /* GPUs that the job already has there */
 	uint32_t nwithheld; /* tasks that do not fit: a walk subtracts their
 	                       amounts, but gives them no devices */

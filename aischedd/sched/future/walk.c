@@ -41,6 +41,9 @@ static void take_added(struct future *a, const struct future_added *it,
 {
 	take_task(a->then, it->req, a->p->task + it->task, a->p->use, true,
 	          !it->goes_on, sign);
+	if (!it->goes_on)
+		work_pieces(a->then, a->p->task[it->task].node,
+		            place_pieces(a->p, it->task), sign);
 }
 
 static void release(struct future_walk *w, const struct future_run *stay)
@@ -53,6 +56,7 @@ static void release(struct future_walk *w, const struct future_run *stay)
 	}
 	take_task(a->then, a->s->run.req[stay->run], a->s->task + stay->task,
 	          a->s->cpu_use, !a->s->run.suspended[stay->run], true, 1);
+	work_pieces(a->then, w->node, snap_held(a->s, stay->task), 1);
 }
 
 /* Subtract the amounts of n tasks of an entry for which no devices are free, so
@@ -85,9 +89,12 @@ static void free_due(struct future_walk *w, struct future_due *d)
 {
 	if (d->nwithheld)
 		withhold(w, d, 0);
-	for (uint32_t i = 0; i < d->ntasks; i++)
+	for (uint32_t i = 0; i < d->ntasks; i++) {
 		take_task(w->a->then, d->req, &d->task[2 * i], d->use, true,
 		          d->resumes == SNAP_NONE, 1);
+		if (d->held && d->resumes == SNAP_NONE)
+			work_pieces(w->a->then, w->node, d->held[i], 1);
+	}
 	d->ntasks = 0;
 }
 
@@ -105,6 +112,8 @@ static void place_due(struct future_walk *w, struct future_due *d)
 		d->use = arena_array(
 		    w->a->arena, struct snap_cpu_use,
 		    snap_node_ncpus(then->snap, w->node) ? n * ncpus : 0);
+		if (then->snap->piece.n)
+			d->held = arena_array(w->a->arena, uint64_t, n);
 	}
 	if (d->nwithheld)
 		withhold(w, d, 0);
@@ -127,6 +136,8 @@ static void place_due(struct future_walk *w, struct future_due *d)
 		} else {
 			t[1].cpu_first = fit_task(then, d->req, w->node,
 			                          n - d->ntasks, t, use);
+			if (d->held)
+				d->held[d->ntasks] = then->chosen;
 		}
 		t[1].cpu_first += t->cpu_first;
 	}
@@ -337,6 +348,8 @@ static bool holds(const struct snap *s, uint32_t req, bool suspended,
 		return s->req.tmp[req];
 	if (what == WHAT_SLOT)
 		return true;
+	if (what >= WHAT_NEAR)
+		return s->req.devs[req].n[what - WHAT_NEAR];
 	if (what >= WHAT_DEV)
 		return s->req.devs[req].n[what - WHAT_DEV];
 	return s->req.cpus[req] && !suspended;

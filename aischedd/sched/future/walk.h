@@ -57,6 +57,7 @@ struct future {
 	/* Scratch for tasks on trial. */
 	struct future_due trial;
 	struct snap_task *trial_task;
+	uint64_t *trial_held;
 	struct snap_cpu_use *use;
 	size_t trial_cap, use_cap;
 };

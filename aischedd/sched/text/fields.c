@@ -146,6 +146,8 @@ static const struct snap_field req_fields[] = {
 	NAME("links", req.links, LINKS_PREFER, links_names),
 	REF("reservation", req.reservation, SNAP_NONE, SPACE_RESV),
 	VALUE("refused", FIELD_I64, req.refused, 0),
+	VALUE("pcie", FIELD_KINDS, req.pcie, 0),
+	VALUE("near", FIELD_KINDS, req.near, 0),
 };
 
 static const struct snap_field run_fields[] = {
@@ -227,6 +229,7 @@ size_t field_size(enum field_kind kind)
 	case FIELD_NAME:
 	case FIELD_LEVEL:
 	case FIELD_SPREAD:
+	case FIELD_KINDS:
 		return sizeof(uint8_t);
 	default:
 		return sizeof(int64_t);

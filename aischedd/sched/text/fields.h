@@ -28,7 +28,8 @@ enum field_kind {
 	FIELD_REF,    /* uint32_t, the index of something that has a name */
 	FIELD_LEVEL,  /* uint8_t, the name of a level of the topology */
 	FIELD_SPREAD, /* uint8_t, the name of a level, or "node" */
-	FIELD_POOLS   /* uint64_t, names of pools */
+	FIELD_POOLS,  /* uint64_t, names of pools */
+	FIELD_KINDS   /* uint8_t, names of kinds of devices */
 };
 
 /* The name spaces of the text: two things of different kinds may have

@@ -238,6 +238,19 @@ static void keep_fields(struct snap_reader *r)
 	}
 }
 
+static void keep_pieces(struct snap_reader *r)
+{
+	struct snap *s = r->snap;
+
+	s->piece.n = COUNT(&r->piece_kind, uint8_t);
+	if (!s->piece.n)
+		return;
+	s->node.piece_first = keep_first(r, &r->piece_first, s->piece.n);
+	s->piece.kind = keep(r, &r->piece_kind);
+	s->piece.numa = keep(r, &r->piece_numa);
+	s->piece.root = keep(r, &r->piece_root);
+}
+
 static void keep_nodes(struct snap_reader *r)
 {
 	struct snap *s = r->snap;
@@ -263,6 +276,8 @@ static void keep_nodes(struct snap_reader *r)
 	s->gpu.link = keep(r, &r->gpu_link);
 	s->gpu.free = keep(r, &r->gpu_free);
 	s->gpu.parts = r->has_parts ? keep(r, &r->gpu_parts) : NULL;
+	s->gpu.root = r->has_roots ? keep(r, &r->gpu_root) : NULL;
+	keep_pieces(r);
 	s->cpu.core = keep(r, &r->core);
 	s->cpu.numa = keep(r, &r->numa);
 	s->cpu.free = keep(r, &r->thread_free);
@@ -334,6 +349,7 @@ static void keep_tasks(struct snap_reader *r)
 			    snap_task_numas(s, &task[i], s->cpu_use);
 	}
 	s->task = keep(r, &r->task);
+	s->held = s->piece.n ? keep(r, &r->held) : NULL;
 }
 
 static void keep_jobs(struct snap_reader *r)
@@ -429,6 +445,9 @@ static void reader_fini(struct snap_reader *r)
 	struct buf *const column[] = {
 		&r->gpu_first,     &r->gpu_type,
 		&r->gpu_numa,      &r->gpu_link,
+		&r->gpu_root,      &r->piece_first,
+		&r->piece_kind,    &r->piece_numa,
+		&r->piece_root,    &r->held,
 		&r->gpu_parts,     &r->gpu_free,
 		&r->cpu_first,     &r->core,
 		&r->numa,          &r->thread_free,

@@ -205,7 +205,8 @@ struct task_line {
 	struct snap_task task;
 	uint16_t *gpu_left, *thread_left;
 	uint32_t ngpus, ncpus;
-	uint32_t nnumas;
+	uint32_t nnumas, npieces;
+	uint64_t held;
 	bool gpus_said, cpus_said;
 };
 
@@ -214,6 +215,7 @@ static struct task_line task_on(struct snap_reader *r, uint32_t node)
 	const uint32_t *gpu = (const uint32_t *)r->gpu_first.data + node;
 	const uint32_t *cpu = (const uint32_t *)r->cpu_first.data + node;
 	const uint32_t *numa = (const uint32_t *)r->numa_first.data + node;
+	const uint32_t *piece = (const uint32_t *)r->piece_first.data + node;
 	bool last = node + 1 == r->rows[SECTION_NODE];
 	struct task_line t = {
 		.task = { .node = node,
@@ -223,6 +225,8 @@ static struct task_line task_on(struct snap_reader *r, uint32_t node)
 
 	t.ngpus = (last ? COUNT(&r->gpu_numa, uint8_t) : gpu[1]) - gpu[0];
 	t.ncpus = (last ? COUNT(&r->numa, uint8_t) : cpu[1]) - cpu[0];
+	t.npieces =
+	    (last ? COUNT(&r->piece_kind, uint8_t) : piece[1]) - piece[0];
 	t.nnumas = (last ? COUNT(&r->numa_mem, int64_t) : numa[1]) - numa[0];
 	if (t.ngpus)
 		t.gpu_left = (uint16_t *)r->gpu_left.data + gpu[0];
@@ -330,7 +334,24 @@ static int read_task_units(struct snap_reader *r, struct task_line *t,
 	return 0;
 }
 
-/* Read the devices "g0-3", "u4-7", "c0-7" or "m0" of a task. */
+/* Read the pieces of a task, such as "d0+2" (after the letter). */
+static int read_task_pieces(struct snap_reader *r, struct task_line *t,
+                            char *text)
+{
+	for (char *part; (part = reader_part(&text, '+'));) {
+		uint32_t piece;
+
+		if (reader_u32(r, part, LIMIT_DEVICES - 1, &piece) < 0)
+			return -1;
+		if (piece >= t->npieces)
+			return reader_bad(r, "the node has fewer pieces than",
+			                  part);
+		t->held |= (uint64_t)1 << piece;
+	}
+	return 0;
+}
+
+/* Read the devices "g0-3", "u4-7", "c0-7", "d0" or "m0" of a task. */
 static int read_task_part(struct snap_reader *r, struct task_line *t,
                           char *text)
 {
@@ -341,6 +362,8 @@ static int read_task_part(struct snap_reader *r, struct task_line *t,
 		return read_task_units(r, t, text + 1);
 	case 'c':
 		return read_task_cpus(r, t, text + 1);
+	case 'd':
+		return read_task_pieces(r, t, text + 1);
 	case 'm':
 		return read_task_numas(r, t, text + 1);
 	default:
@@ -399,6 +422,7 @@ static int read_task(struct snap_reader *r, char *text, bool suspended)
 		}
 		choose_devices(r, &t, suspended);
 		buf_add(&r->task, &t.task, sizeof(t.task));
+		buf_add(&r->held, &t.held, sizeof(t.held));
 	}
 	return 0;
 }

@@ -63,6 +63,7 @@ enum {
 	GPU_TYPE,
 	GPU_NUMA,
 	GPU_LINK,
+	GPU_ROOT,
 	GPU_FREE,
 	CORE,
 	NUMA,
@@ -74,7 +75,10 @@ enum {
 
 struct node_line {
 	uint32_t ngpus, ncpus;
-	char *numa_mem, *parts;
+	char *numa_mem, *parts, *pieces;
+	uint32_t npieces;
+	uint8_t piece_kind[LIMIT_DEVICES], piece_numa[LIMIT_DEVICES];
+	uint16_t piece_root[LIMIT_DEVICES];
 	struct buf sizes;            /* int64_t, MiB */
 	uint64_t of_gpu[LIMIT_GPUS]; /* partitions, see libcommon/mig.h */
 	char *text[NLISTS];
@@ -85,15 +89,11 @@ static int read_node_key(struct snap_reader *r, struct node_line *line,
                          const char *key, char *text)
 {
 	static const char *const word[NLISTS] = {
-		[GPU_TYPE] = "gpu_type",
-		[GPU_NUMA] = "gpu_numa",
-		[GPU_LINK] = "gpu_link",
-		[GPU_FREE] = "gpu_free",
-		[CORE] = "core",
-		[NUMA] = "numa",
-		[THREAD_FREE] = "thread_free",
-		[FEATURES] = "features",
-		[TAINTS] = "taints",
+		[GPU_TYPE] = "gpu_type", [GPU_NUMA] = "gpu_numa",
+		[GPU_LINK] = "gpu_link", [GPU_ROOT] = "gpu_root",
+		[GPU_FREE] = "gpu_free", [CORE] = "core",
+		[NUMA] = "numa",         [THREAD_FREE] = "thread_free",
+		[FEATURES] = "features", [TAINTS] = "taints",
 	};
 
 	if (!text)
@@ -108,6 +108,10 @@ static int read_node_key(struct snap_reader *r, struct node_line *line,
 	}
 	if (!strcmp(key, "parts")) {
 		line->parts = text;
+		return 0;
+	}
+	if (!strcmp(key, "pieces")) {
+		line->pieces = text;
 		return 0;
 	}
 	for (int i = 0; i < NLISTS; i++) {
@@ -154,6 +158,32 @@ static int read_parts(struct snap_reader *r, struct node_line *l)
 	return 0;
 }
 
+/* Read "rdma@1/0,rdma@2/-", the kind, root and NUMA node of each piece. */
+static int read_pieces(struct snap_reader *r, struct node_line *l)
+{
+	char *text = l->pieces;
+
+	l->npieces = 0;
+	for (char *item; text && (item = reader_part(&text, ','));) {
+		char *root = item, *kind = reader_part(&root, '@');
+		char *numa = root;
+		uint32_t n, at = PIECE_NOWHERE, index;
+
+		root = root ? reader_part(&numa, '/') : NULL;
+		if (!root || !numa || l->npieces == LIMIT_DEVICES)
+			return reader_bad(r, "bad pieces from", kind);
+		if (reader_name(r, SPACE_DEV, kind, &index) < 0 ||
+		    reader_u32(r, root, UINT16_MAX, &n) < 0 ||
+		    (strcmp(numa, "-") != 0 &&
+		     reader_u32(r, numa, SNAP_NUMAS - 1, &at) < 0))
+			return -1;
+		l->piece_kind[l->npieces] = (uint8_t)index;
+		l->piece_root[l->npieces] = (uint16_t)n;
+		l->piece_numa[l->npieces++] = (uint8_t)at;
+	}
+	return 0;
+}
+
 /* Check that numbers of NUMA nodes are below SNAP_NUMAS. Code that runs before
  * snap_check() shifts by them. */
 static int check_numas(struct snap_reader *r, const struct node_line *l,
@@ -174,7 +204,8 @@ static int read_node_lists(struct snap_reader *r, struct node_line *l)
 	struct buf *b = l->list;
 	char **t = l->text;
 
-	if (read_numa_mem(r, l) < 0 || read_parts(r, l) < 0)
+	if (read_numa_mem(r, l) < 0 || read_parts(r, l) < 0 ||
+	    read_pieces(r, l) < 0)
 		return -1;
 	/* If a single type is given, it applies to all GPUs. */
 	if (t[GPU_TYPE] && !strpbrk(t[GPU_TYPE], ",*") && l->ngpus) {
@@ -189,6 +220,7 @@ static int read_node_lists(struct snap_reader *r, struct node_line *l)
 	}
 	if (read_list(r, t[GPU_NUMA], 1, l->ngpus, 0, 0, &b[GPU_NUMA]) < 0 ||
 	    read_list(r, t[GPU_LINK], 1, l->ngpus, 0, 0, &b[GPU_LINK]) < 0 ||
+	    read_list(r, t[GPU_ROOT], 2, l->ngpus, 0, 0, &b[GPU_ROOT]) < 0 ||
 	    read_list(r, t[GPU_FREE], 2, l->ngpus, FREE_DERIVED, 0,
 	              &b[GPU_FREE]) < 0 ||
 	    read_list(r, t[CORE], 2, l->ncpus, 0, 1, &b[CORE]) < 0 ||
@@ -219,6 +251,13 @@ static int add_node(struct snap_reader *r, const struct node_line *l,
 	reader_append(&r->gpu_type, &l->list[GPU_TYPE]);
 	reader_append(&r->gpu_numa, &l->list[GPU_NUMA]);
 	reader_append(&r->gpu_link, &l->list[GPU_LINK]);
+	reader_append(&r->gpu_root, &l->list[GPU_ROOT]);
+	r->has_roots |= l->text[GPU_ROOT] != NULL;
+	APPEND(&r->piece_first, uint32_t, COUNT(&r->piece_kind, uint8_t));
+	buf_add(&r->piece_kind, l->piece_kind, l->npieces);
+	buf_add(&r->piece_numa, l->piece_numa, l->npieces);
+	buf_add(&r->piece_root, l->piece_root,
+	        l->npieces * sizeof(*l->piece_root));
 	reader_append(&r->gpu_free, &l->list[GPU_FREE]);
 	buf_add(&r->gpu_parts, l->of_gpu, l->ngpus * sizeof(*l->of_gpu));
 	reader_append(&r->core, &l->list[CORE]);

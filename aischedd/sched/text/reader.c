@@ -229,6 +229,18 @@ static int read_pools(struct snap_reader *r, char *text, int64_t *ret)
 	return 0;
 }
 
+static int read_kinds(struct snap_reader *r, char *text, int64_t *ret)
+{
+	for (char *part; (part = reader_part(&text, ','));) {
+		uint32_t kind;
+
+		if (reader_name(r, SPACE_DEV, part, &kind) < 0)
+			return -1;
+		*ret |= (int64_t)1 << kind;
+	}
+	return 0;
+}
+
 static int read_word_of(const struct snap_reader *r, const char *const *names,
                         const char *text, int64_t *ret)
 {
@@ -268,6 +280,9 @@ static int read_value(struct snap_reader *r, const struct snap_field *f,
 		return read_word_of(r, f->names, text, ret->v);
 	case FIELD_POOLS:
 		return read_pools(r, text, ret->v);
+	case FIELD_KINDS:
+		ret->v[0] = 0;
+		return read_kinds(r, text, ret->v);
 	case FIELD_SPREAD:
 	case FIELD_REF:
 	case FIELD_LEVEL:

@@ -56,6 +56,10 @@ struct snap_reader {
 	struct buf gpu_first, gpu_type, gpu_numa, gpu_link, gpu_free;
 	struct buf gpu_parts; /* uint64_t, all 0 unless has_parts */
 	bool has_parts;
+	struct buf gpu_root; /* uint16_t, all 0 unless has_roots */
+	bool has_roots;
+	struct buf piece_first, piece_kind, piece_numa, piece_root;
+	struct buf held; /* uint64_t: the pieces of each running task */
 	struct buf cpu_first, core, numa, thread_free;
 	struct buf numa_first, numa_mem;
 	struct buf feature_first, feature, taint_first, taint;

@@ -28,7 +28,7 @@
  * node HOSTLIST [pool= state=up|drain|down cpus= mem= cpus_free= mem_free=
  *	tmp= tmp_free= slots= slots_free= devices=NAME:N,... devices_free=
  *	gpus=N gpu_type=LIST gpu_numa=LIST gpu_link=LIST gpu_free=LIST
- *	parts=PARTS
+ *	parts=PARTS gpu_root=LIST pieces=PIECES
  *	threads=N core=LIST numa=LIST thread_free=LIST numa_mem=SIZES
  *	features=WORDS taints=WORDS domain= mig=MODEL gpu_mem=SIZE
  *	chooses retry_at=TIME coming=here|off|asked weight=]
@@ -36,6 +36,8 @@
  *	PARTS: "3g.40gb@0/3g.40gb@4,-", per device the partitions that it has
  *	for good, or -; 3g.40gb@4! is held by others than jobs
  *	SIZES: "32G,32G", one per NUMA node
+ *	PIECES: "rdma@1/0,rdma@2/-", particular devices: kind, PCIe root (0:
+ *	unknown) and NUMA node of each
  * queue NAME [parent= quota=cpus:8,mem:64G,gpus:2 limit=... weight= priority=
  *	max_jobs= max_jobs_user= max_gpus_user= assumed_time= max_wait=]
  * license NAME total=N [free=N]
@@ -46,6 +48,7 @@
  *	TASK: node, or node*N, or node:g0-3:c0-7+8/500 (GPUs 0-3, CPUs 0-7 and
  *	half of CPU 8; g- is no GPU, c- no CPU; g0/500 is half of GPU 0);
  *	g0:u4-7 is the partition of GPU 0 with slices 4-7;
+ *	d0+2: pieces 0 and 2;
  *	m0+1: memory in these NUMA nodes; else where its CPUs are
  *	NODES: n0,n1*4: nodes that are held, one for each task
  * pend MEMBERS [queue= user= priority= resumes nonpreemptible barred light=N
@@ -63,7 +66,7 @@
  *	want=NODES avoid=NODES shun=NODES beside=JOBS licenses=NAME:N,...
  *	need=LEVEL like=LEVEL segment= spread=LEVEL|node spread_like=LEVEL|node
  *	numa=prefer|strict|tight links=any|strict reservation=NAME
- *	refused=TIME
+ *	refused=TIME pcie=NAMES near=NAMES (kinds of devices)
  *	(rule is postfix: ib,h100,a100,|,&; a,*2 is a on two nodes or more)
  *	prefer=WORDS (postfix, one or more: ib,h100,a100,| is ib, then either)
  */

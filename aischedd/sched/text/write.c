@@ -111,6 +111,16 @@ static void put_amounts(struct buf *out, const int64_t amount[RES_N])
 	}
 }
 
+static void put_kinds(struct buf *out, const struct snap *s, unsigned kinds)
+{
+	const char *comma = "";
+
+	for (; kinds; kinds &= kinds - 1, comma = ",") {
+		buf_puts(out, comma);
+		put_name(out, s->dev.name[__builtin_ctz(kinds)]);
+	}
+}
+
 /* Append numbers of devices other than 0; if all are 0, the first one. */
 static void put_devs(struct buf *out, const struct snap *s,
                      const struct device_counts *counts)
@@ -227,6 +237,9 @@ static void put_value(const struct writer *w, const struct snap_field *f,
 	case FIELD_POOLS:
 		put_pools(w->out, s, (uint64_t)v);
 		break;
+	case FIELD_KINDS:
+		put_kinds(w->out, s, (unsigned)v);
+		break;
 	default:
 		buf_i64(w->out, v);
 	}
@@ -332,6 +345,24 @@ static void put_parts(const struct writer *w, uint32_t gpu, uint32_t n)
 	}
 }
 
+/* Write the pieces of a node, "rdma@1/0,rdma@2/-". */
+static void put_pieces(const struct writer *w, uint32_t node)
+{
+	const struct snap *s = w->snap;
+
+	for (uint32_t i = 0; i < snap_node_npieces(s, node); i++) {
+		uint32_t at = s->node.piece_first[node] + i;
+
+		buf_puts(w->out, i ? "," : " pieces=");
+		put_name(w->out, s->dev.name[s->piece.kind[at]]);
+		buf_printf(w->out, "@%u/", (unsigned)s->piece.root[at]);
+		if (s->piece.numa[at] == PIECE_NOWHERE)
+			buf_addc(w->out, '-');
+		else
+			buf_printf(w->out, "%u", (unsigned)s->piece.numa[at]);
+	}
+}
+
 static void put_devices(const struct writer *w, uint32_t node)
 {
 	const struct snap *s = w->snap;
@@ -341,6 +372,8 @@ static void put_devices(const struct writer *w, uint32_t node)
 	const struct list type = { s->gpu.type + g, 4, ngpus };
 	const struct list gpu_numa = { s->gpu.numa + g, 1, ngpus };
 	const struct list link = { s->gpu.link + g, 1, ngpus };
+	const struct list root = { s->gpu.root ? s->gpu.root + g : NULL, 2,
+		                   s->gpu.root ? ngpus : 0 };
 	const struct list gpu_free = { s->gpu.free + g, 2, ngpus };
 	const struct list core = { s->cpu.core + c, 2, ncpus };
 	const struct list numa = { s->cpu.numa + c, 1, ncpus };
@@ -354,10 +387,13 @@ static void put_devices(const struct writer *w, uint32_t node)
 		put_list(w, "gpu_numa", &gpu_numa, false);
 	if (!is_run(&link, 0, 0))
 		put_list(w, "gpu_link", &link, false);
+	if (!is_run(&root, 0, 0))
+		put_list(w, "gpu_root", &root, false);
 	if (ngpus && memcmp(s->gpu.free + g, w->derived.gpu + g,
 	                    ngpus * sizeof(*s->gpu.free)))
 		put_list(w, "gpu_free", &gpu_free, false);
 	put_parts(w, g, ngpus);
+	put_pieces(w, node);
 	if (ncpus)
 		buf_printf(w->out, " threads=%u", (unsigned)ncpus);
 	if (!is_run(&core, 0, 1))
@@ -445,7 +481,8 @@ static void put_units(struct buf *out, uint8_t units)
 }
 
 void snap_put_task(struct buf *out, const struct snap *s,
-                   const struct snap_task *t, const struct snap_cpu_use *use)
+                   const struct snap_task *t, const struct snap_cpu_use *use,
+                   uint64_t held)
 {
 	uint32_t n = t[1].cpu_first - t->cpu_first;
 
@@ -462,6 +499,9 @@ void snap_put_task(struct buf *out, const struct snap *s,
 	if (t->gpus && t->gpu_milli != 1000)
 		buf_printf(out, "/%u", (unsigned)t->gpu_milli);
 	put_units(out, t->units);
+	for (uint64_t left = held; left; left &= left - 1)
+		buf_printf(out, "%s%d", left == held ? ":d" : "+",
+		           __builtin_ctzll(left));
 	use += t->cpu_first;
 	for (uint32_t i = 0, rise; i < n; i += rise) {
 		buf_puts(out, i ? "+" : ":c");
@@ -496,7 +536,7 @@ static void put_run_tasks(const struct writer *w, uint32_t run)
 
 		buf_puts(w->out, before);
 		before = ",";
-		snap_put_task(w->out, s, t, s->cpu_use);
+		snap_put_task(w->out, s, t, s->cpu_use, snap_held(s, i));
 		if (!t->gpus && s->req.gpus[req])
 			buf_puts(w->out, ":g-");
 		if (t[1].cpu_first == t->cpu_first && s->req.cpus[req] &&

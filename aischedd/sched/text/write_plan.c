@@ -11,11 +11,13 @@ static void put_placed(const struct snap *s, const struct plan *plan,
 
 	buf_printf(out, "%s %llu ", what, (unsigned long long)job);
 	for (uint32_t i = 0, same; i < n; i += same) {
-		bool bare = !t[i].gpus && t[i].cpu_first == t[i + 1].cpu_first;
+		uint64_t held = plan->held ? plan->held[first + i] : 0;
+		bool bare =
+		    !t[i].gpus && !held && t[i].cpu_first == t[i + 1].cpu_first;
 
 		if (i)
 			buf_addc(out, ',');
-		snap_put_task(out, s, &t[i], plan->cpu_use);
+		snap_put_task(out, s, &t[i], plan->cpu_use, held);
 		for (same = 1; bare && i + same < n; same++) {
 			if (t[i + same].node != t[i].node)
 				break;

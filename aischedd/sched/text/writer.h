@@ -8,7 +8,8 @@
 
 /* Write a task with its devices: "n0:g0-3+5/500:c0-7+8/250". */
 void snap_put_task(struct buf *out, const struct snap *s,
-                   const struct snap_task *t, const struct snap_cpu_use *use);
+                   const struct snap_task *t, const struct snap_cpu_use *use,
+                   uint64_t held);
 
 /* Write "n0,n1*4" after `before`; nothing if n is 0. */
 void snap_put_nodes(const struct snap *s, const char *before,

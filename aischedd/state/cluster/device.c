@@ -196,6 +196,17 @@ static uint64_t choose(const struct node_devices *d, struct spot *spot,
 	return ret;
 }
 
+/* Choose the devices of all kinds for a task. d NULL: the node has none. */
+static uint64_t choose_all(const struct node_devices *d, struct spot *spot,
+                           const struct device_counts *need, uint64_t held)
+{
+	uint64_t ret = 0;
+
+	for (size_t k = 0; d && k < DEVICE_KINDS; k++)
+		ret |= choose(d, spot, k, need->n[k], held);
+	return ret;
+}
+
 /* Returns the devices of a node that tasks have, the first n of place, too. */
 static uint64_t held_on(struct state *state, uint32_t node,
                         const struct placement *place, uint32_t n)
@@ -207,6 +218,28 @@ static uint64_t held_on(struct state *state, uint32_t node,
 		if (place->task[i].node == node)
 			held |= placement_devs(place, i);
 	return held;
+}
+
+/* Whether a plan's choice is one that the task can have: as many of each kind
+ * as it needs, all of them here and none of them held. */
+static bool is_right(const struct node_devices *d, uint64_t devs,
+                     const struct device_counts *need, uint64_t held)
+{
+	struct device_counts left = *need;
+
+	if (devs & held)
+		return false;
+	for (; devs; devs &= devs - 1) {
+		uint32_t i = (uint32_t)__builtin_ctzll(devs);
+
+		if (i >= d->nhere)
+			return false;
+		left.n[d->kind[i]]--;
+	}
+	for (uint32_t i = 0; i < d->nhere; i++)
+		if (left.n[d->kind[i]])
+			return false;
+	return true;
 }
 
 /* Whether the devices of a node of the placement are known by name. */
@@ -237,17 +270,16 @@ struct placement *devices_give(struct state *state, const struct job *job,
 	ret = placement_named(place);
 	free(place);
 	for (uint32_t i = 0; i < ret->ntasks; i++) {
-		const struct snap_task *task = &ret->task[i];
-		const struct node_devices *d =
-		    state->nodes.node[task->node].named;
+		uint32_t node = ret->task[i].node;
+		const struct node_devices *d = state->nodes.node[node].named;
+		uint64_t all = 0;
 
-		if (!d)
-			continue;
-		find_spot(&spot, &state->nodes.node[task->node], ret, i);
-		if (!i || task->node != task[-1].node)
-			held = held_on(state, task->node, ret, i);
-		for (size_t k = 0; k < conf->ndevices; k++)
-			ret->devs[i] |= choose(d, &spot, k, need.n[k], held);
+		if (d && (!i || node != ret->task[i - 1].node))
+			held = held_on(state, node, ret, i);
+		if (d && is_right(d, ret->devs[i], &need, held))
+			all = ret->devs[i];
+		find_spot(&spot, &state->nodes.node[node], ret, i);
+		ret->devs[i] = all ? all : choose_all(d, &spot, &need, held);
 		held |= ret->devs[i];
 	}
 	return ret;

@@ -1,10 +1,11 @@
 /*
  * device.h - which devices of its node a task gets, besides GPUs
  *
- * Plans count devices, as all of a kind on a node are alike. If the runner
- * knows them by name, a task that starts gets particular ones that no other
- * task has, as near to its GPUs as can be. They are bits in struct placement,
- * and names in the store, because the runner may report others after a restart.
+ * If the runner knows devices by name, plans choose those of each task
+ * (sched/fit/near.h). If a plan did not, or its choice is no longer to be had
+ * because the runner has reported others since, the task gets free ones as near
+ * to its GPUs as can be. They are bits in struct placement, and names in the
+ * store, because the runner may report others after a restart.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_DEVICE_H
 #define AISCHEDD_STATE_CLUSTER_DEVICE_H

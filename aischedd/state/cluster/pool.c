@@ -51,9 +51,17 @@ static bool demands_place(const struct spec *spec)
 	return demands_numa(spec) || links_parse(spec->links) == LINKS_STRICT;
 }
 
+/* Whether the request says where devices must be. */
+static bool places_devices(const struct spec *spec)
+{
+	return spec->device &&
+	       (strstr(spec->device, ":pcie") || strstr(spec->device, ":numa"));
+}
+
 bool pool_align_is_asked(const struct spec *spec)
 {
-	return demands_place(spec) || demands_part(spec);
+	return demands_place(spec) || demands_part(spec) ||
+	       places_devices(spec);
 }
 
 /* Whether kubelets choose the GPUs of some nodes. */
@@ -185,6 +193,13 @@ bool pool_aligns(const struct state *state, uint32_t pool,
 	struct err none;
 
 	err = err ? err : &none;
+	if (places_devices(spec) && runner_traits(conf->runner)->has_api) {
+		err_set(err, EINVAL,
+		        "pool '%s': its nodes choose devices themselves "
+		        "(device plugin): --device %s cannot be had there",
+		        conf->name, spec->device);
+		return false;
+	}
 	if (demands_part(spec) && !shares(state, pool, spec, err))
 		return false;
 	/* Assume that a cluster can align tasks until it has

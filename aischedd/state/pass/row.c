@@ -107,16 +107,21 @@ static void key_spread(const struct state *state, const struct spec *spec,
 	    level == SPREAD_NODE ? LEVEL_NODE : (uint8_t)level;
 }
 
-/* Set in the key how many devices each task has, from --device. If it names a
- * kind that is no longer configured, the key allows no pool. */
+/* Set in the key how many devices each task has, and where, from --device. If
+ * it names a kind that is no longer configured, the key allows no pool. */
 static void key_devices(const struct state *state, const struct spec *spec,
                         struct row_key *key)
 {
 	const struct conf *conf = state->conf;
+	struct device_need need = { { { 0 } }, 0, 0 };
 
-	if (spec->device && devices_parse(conf->device_names, conf->ndevices,
-	                                  spec->device, &key->devs, NULL) < 0)
+	if (spec->device &&
+	    devices_parse_need(conf->device_names, conf->ndevices, spec->device,
+	                       &need, NULL) < 0)
 		key->pools = 0;
+	key->devs = need.counts;
+	key->pcie = key->gpus ? need.pcie : 0;
+	key->near = need.numa;
 }
 
 void row_key_build(const struct state *state, const struct job *job,

@@ -125,7 +125,7 @@ struct row_key {
 	struct device_counts devs;
 	uint8_t exclusive, one_process;
 	uint8_t need, like, numa, links; /* as in struct snap_reqs */
-	uint8_t spread, spread_like;
+	uint8_t spread, spread_like, pcie, near;
 	/* Members from `queue` on say whose job it is and how it is treated;
 	 * row_req_hash() leaves them out. */
 	uint32_t queue, user;

@@ -46,6 +46,7 @@ struct run_columns {
 	uint64_t *id;
 	struct snap_task *task;
 	struct snap_cpu_use *use;
+	uint64_t *held; /* NULL: no node has particular devices */
 	size_t n, ntasks, nuse;
 };
 
@@ -73,6 +74,7 @@ static struct run_columns run_columns(struct build *b, size_t n, size_t ntasks,
 		.freezable = RAW_COLUMN(uint8_t, n),
 		.task = RAW_COLUMN(struct snap_task, ntasks),
 		.use = RAW_COLUMN(struct snap_cpu_use, nuse),
+		.held = b->snap->piece.n ? RAW_COLUMN(uint64_t, ntasks) : NULL,
 	};
 }
 
@@ -97,12 +99,24 @@ static void set_numas(const struct snap *snap, struct snap_task *task,
 		task->numas = snap_task_numas(snap, task, use);
 }
 
+/* Returns the devices that the node has now, as bits. */
+static uint64_t pieces_of(const struct snap *snap, uint32_t node)
+{
+	uint32_t n = snap_node_npieces(snap, node);
+
+	return n < 64 ? ((uint64_t)1 << n) - 1 : UINT64_MAX;
+}
+
 static void run_tasks(const struct build *b, struct run_columns *c,
                       const struct placement *p)
 {
 	for (uint32_t t = 0; t < p->ntasks; t++) {
 		struct snap_task *task = &c->task[c->ntasks++];
 
+		if (c->held)
+			c->held[c->ntasks - 1] =
+			    placement_devs(p, t) &
+			    pieces_of(b->snap, p->task[t].node);
 		*task = p->task[t];
 		task->gpus &= gpus_of(b->snap, p->task[t].node);
 		task->units = task->gpus ? task->units : 0;
@@ -224,6 +238,7 @@ void snapshot_run(struct build *b)
 		.claim_first = c.claim,
 	};
 	b->snap->task = c.task;
+	b->snap->held = c.held;
 	b->snap->cpu_use = c.use;
 }
 

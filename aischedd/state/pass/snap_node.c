@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/state/cluster/device.h"
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/reserve.h"
 #include "aischedd/state/cluster/scale.h"
@@ -94,6 +95,11 @@ struct columns {
 	uint32_t *numa_first;
 	int64_t *numa_mem;
 	uint32_t ngpus, ncpus, nnumas;
+	/* particular devices other than GPUs; NULL if no node has any */
+	uint32_t *piece_first;
+	uint8_t *piece_kind, *piece_numa;
+	uint16_t *piece_root, *gpu_root;
+	uint32_t npieces;
 };
 
 /* Add to what jobs use of a CPU. Keep the free amount at 0 or above: a
@@ -357,6 +363,7 @@ static void put_node(struct build *b, struct columns *c, size_t i)
 	push_words(b, &b->taints, &node->taints);
 	for (uint32_t g = 0; g < node->ngpus; g++)
 		c->has_parts |= node_gpu_parts(node, g) != 0;
+	c->npieces += node->named ? node->named->nhere : 0;
 	c->ngpus += node->ngpus;
 	c->ncpus += node->ncpus;
 	c->nnumas += node->nnumas;
@@ -393,6 +400,38 @@ static void put_cpus(const struct node *node, const struct columns *c, size_t i)
 		memcpy(core, node->cpu_core, n * sizeof(*core));
 }
 
+/* Write the columns of particular devices. They cost nothing if no node has
+ * any. */
+static void put_pieces(struct build *b, struct columns *c, size_t n)
+{
+	uint32_t at = 0;
+
+	if (!c->npieces)
+		return;
+	c->piece_first = COLUMN(uint32_t, n);
+	c->piece_kind = COLUMN(uint8_t, c->npieces);
+	c->piece_numa = COLUMN(uint8_t, c->npieces);
+	c->piece_root = COLUMN(uint16_t, c->npieces);
+	c->gpu_root = COLUMN(uint16_t, c->ngpus);
+	for (size_t i = 0; i < n; i++) {
+		const struct node *node = &b->state->nodes.node[i];
+		const struct node_devices *d = node->named;
+		uint8_t most =
+		    node->nnumas ? (uint8_t)node->nnumas : SNAP_NUMAS;
+
+		c->piece_first[i] = at;
+		for (uint32_t k = 0; d && k < d->nhere; k++, at++) {
+			c->piece_kind[at] = d->kind[k];
+			c->piece_numa[at] =
+			    d->numa[k] < most ? d->numa[k] : PIECE_NOWHERE;
+			c->piece_root[at] = d->root[k];
+		}
+		for (uint32_t g = 0; g < node->ngpus; g++)
+			c->gpu_root[c->gpu_first[i] + g] = node->gpu_root[g];
+	}
+	c->piece_first[n] = at;
+}
+
 static void put_devices(struct build *b, struct columns *c, size_t i)
 {
 	const struct node *node = &b->state->nodes.node[i];
@@ -418,9 +457,11 @@ static void put_devices(struct build *b, struct columns *c, size_t i)
 static void hand_over(struct snap *snap, const struct columns *c, size_t n,
                       const uint32_t *domain)
 {
-	snap->gpu =
-	    (struct snap_gpus){ c->ngpus,    c->gpu_free, c->gpu_type,
-		                c->gpu_numa, c->gpu_link, c->gpu_parts };
+	snap->gpu = (struct snap_gpus){ c->ngpus,    c->gpu_free, c->gpu_type,
+		                        c->gpu_numa, c->gpu_link, c->gpu_parts,
+		                        c->gpu_root };
+	snap->piece = (struct snap_pieces){ c->npieces, c->piece_kind,
+		                            c->piece_numa, c->piece_root };
 	snap->cpu = (struct snap_cpus){ c->ncpus, c->thread_free, c->core,
 		                        c->cpu_numa };
 	snap->numa_mem = c->numa_mem;
@@ -441,6 +482,7 @@ static void hand_over(struct snap *snap, const struct columns *c, size_t n,
 		.gpu_first = c->gpu_first,
 		.cpu_first = c->cpu_first,
 		.numa_first = c->numa_first,
+		.piece_first = c->piece_first,
 		.feature_first = c->feature_first,
 		.taint_first = c->taint_first,
 		.domain = domain,
@@ -526,6 +568,7 @@ static struct node_frame *frame_new(const struct state *state)
 		frame->parts_others |=
 		    c.has_parts && state->nodes.node[i].parts_others;
 	}
+	put_pieces(b, &c, n);
 	hand_over(b->snap, &c, n, places_build(state, b->snap, arena));
 	frame_words(frame, b);
 	frame->left = left_copy(arena, &frame->snap, NULL);
@@ -556,6 +599,7 @@ static void borrow(struct build *b, const struct node_frame *frame)
 	arena_keep(b->arena, frame->arena);
 	b->snap->node = from->node;
 	b->snap->gpu = from->gpu;
+	b->snap->piece = from->piece;
 	b->snap->cpu = from->cpu;
 	b->snap->numa_mem = from->numa_mem;
 	b->snap->nlevels = from->nlevels;

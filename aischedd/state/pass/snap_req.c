@@ -60,6 +60,8 @@ struct req_row {
 	X(uint8_t, spread_like, r->key->spread_like)        \
 	X(uint8_t, numa, r->key->numa)                      \
 	X(uint8_t, links, r->key->links)                    \
+	X(uint8_t, pcie, r->key->pcie)                      \
+	X(uint8_t, near, r->key->near)                      \
 	X(uint32_t, reservation, r->reservation)            \
 	X(int64_t, refused, r->refused)
 

@@ -389,7 +389,22 @@ static const struct {
 	  "device rdma { }\nnode n {\n devices = {\"rdma:2\", \"nic\"} }",
 	  "t:3: node 'n': devices: there is no device 'nic'" },
 	{ "devices without number", "node n { devices = \"rdma:x\" }",
-	  "t:1: node 'n': devices: bad devices 'rdma:x': use NAME[:N]" },
+	  "t:1: node 'n': devices: bad devices 'rdma:x': use NAME[:N] or "
+	  "NAME:N:roots=ROOT,..." },
+	{ "roots for other devices",
+	  "device d { }\nnode n { devices = \"d:2:roots=0\" }",
+	  "t:2: node 'n': devices: 'd:2:roots=0': roots needs 2 numbers from 0 "
+	  "to 63, separated by commas" },
+	{ "a place in a node section",
+	  "device d { }\nnode n { devices = \"d:2:pcie\" }",
+	  "t:2: node 'n': devices: 'd:2:pcie': only requests say :pcie or "
+	  ":numa" },
+	{ "roots of other GPUs", "node n { gpus = 2 gpu_roots = {0} }",
+	  "t:1: node 'n': gpu_roots has 1 numbers for 2 GPUs" },
+	{ "roots that a runner finds",
+	  "pool p { runner = local }\nnode n { gpus = 1 gpu_roots = {0} }",
+	  "t:2: node 'n': its pool has a runner, which finds the PCIe roots; "
+	  "only the nodes of aisim have them by the configuration" },
 	{ "a resource without domain", "device rdma { resource = \"hca\" }",
 	  "t:1: device 'rdma': resource: bad resource 'hca': give its domain, "
 	  "as in rdma/hca" },

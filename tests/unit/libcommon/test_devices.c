@@ -26,30 +26,42 @@ static const struct {
 	  "is expected" },
 	{ "rdma:9999,rdma",
 	  "bad devices 'rdma:9999,rdma': more than 9999 of 'rdma'" },
-	{ "", "bad devices '': use NAME[:N]" },
-	{ "rdma,", "bad devices 'rdma,': use NAME[:N]" },
-	{ ",rdma", "bad devices ',rdma': use NAME[:N]" },
-	{ "rdma:", "bad devices 'rdma:': use NAME[:N]" },
-	{ "rdma:2:numa", "bad devices 'rdma:2:numa': use NAME[:N]" },
-	{ "rdma:-1", "bad devices 'rdma:-1': use NAME[:N]" },
+	{ "", "bad devices '': use NAME[:N][:pcie|:numa]" },
+	{ "rdma,", "bad devices 'rdma,': use NAME[:N][:pcie|:numa]" },
+	{ ",rdma", "bad devices ',rdma': use NAME[:N][:pcie|:numa]" },
+	{ "rdma:", "bad devices 'rdma:': use NAME[:N][:pcie|:numa]" },
+	{ "rdma:2:numa", "rdma:2 numa=1" },
+	{ "rdma:pcie,fpga:2:numa,rdma:3:pcie", "rdma:4,fpga:2 pcie=1 numa=2" },
+	{ "rdma:2:pci", "bad devices 'rdma:2:pci': use NAME[:N][:pcie|:numa]" },
+	{ "rdma:pcie:2",
+	  "bad devices 'rdma:pcie:2': use NAME[:N][:pcie|:numa]" },
+	{ "rdma:pcie,rdma",
+	  "bad devices 'rdma:pcie,rdma': 'rdma' must be in one "
+	  "place: all of them :pcie, all :numa, or none" },
+	{ "rdma:-1", "bad devices 'rdma:-1': use NAME[:N][:pcie|:numa]" },
 };
 
 START_TEST(device_case)
 {
-	struct device_counts counts;
+	struct device_need need;
 	struct buf text = { 0 };
 	struct err why;
 
-	if (devices_parse(kinds, ARRAY_SIZE(kinds), cases[_i].text, &counts,
-	                  &why) < 0) {
+	if (devices_parse_need(kinds, ARRAY_SIZE(kinds), cases[_i].text, &need,
+	                       &why) < 0) {
 		ck_assert_str_eq(why.text, cases[_i].want);
 		ck_assert_int_eq(devices_check(cases[_i].text, NULL) < 0,
 		                 why.code != ENOENT &&
-		                     !strstr(why.text, "more than"));
+		                     !strstr(why.text, "more than") &&
+		                     !strstr(why.text, "one place"));
 		return;
 	}
 	ck_assert_int_eq(devices_check(cases[_i].text, NULL), 0);
-	devices_put(kinds, ARRAY_SIZE(kinds), &counts, "", &text);
+	devices_put(kinds, ARRAY_SIZE(kinds), &need.counts, "", &text);
+	if (need.pcie)
+		buf_printf(&text, " pcie=%d", need.pcie);
+	if (need.numa)
+		buf_printf(&text, " numa=%d", need.numa);
 	ck_assert_str_eq(text.data, cases[_i].want);
 	buf_free(&text);
 }

@@ -81,6 +81,7 @@ struct soak {
 	bool prefers, spreads, fills_disks;
 	bool shuns;   /* half of the jobs shun some nodes */
 	bool devices; /* most jobs ask for devices other than GPUs */
+	bool places;  /* and say where these must be */
 	struct batch batch[JOBS_MAX];
 	uint32_t nbatches;
 	struct soak_job job[JOBS_MAX]; /* their ids are 1, 2, ... */
@@ -129,15 +130,31 @@ static const char *devices_of(struct soak *w)
 {
 	struct dice *d = &w->d;
 
-	return w->parts ? PICK(d, " gpus=2 mig=h100-80", " gpus=1 mig=a30",
-	                       " gpus=1 mig=a100-80", " gpus=2",
-	                       " gpus=2 parts=4g.40gb@0/3g.40gb@4,-",
-	                       " gpus=1 parts=1g.10gb@0/1g.10gb@6/2g.20gb@4!",
-	                       " gpus=2 mig=h100-80 parts=7g.80gb@0,-",
-	                       " gpus=2 gpu_mem=40G", " gpus=1 gpu_mem=80G")
-	                : PICK(d, "", " gpus=2", " gpus=4",
-	                       " gpus=4 gpu_type=x*2,y*2",
-	                       " gpus=4 gpu_numa=0*2,1*2 gpu_link=0*2,1*2");
+	return w->parts    ? PICK(d, " gpus=2 mig=h100-80", " gpus=1 mig=a30",
+	                          " gpus=1 mig=a100-80", " gpus=2",
+	                          " gpus=2 parts=4g.40gb@0/3g.40gb@4,-",
+	                          " gpus=1 parts=1g.10gb@0/1g.10gb@6/2g.20gb@4!",
+	                          " gpus=2 mig=h100-80 parts=7g.80gb@0,-",
+	                          " gpus=2 gpu_mem=40G", " gpus=1 gpu_mem=80G")
+	       : w->places ? PICK(d, "", " gpus=2 gpu_root=1,2",
+	                          " gpus=4 gpu_root=1*2,2*2",
+	                          " gpus=4 gpu_type=x*2,y*2 gpu_root=1,2,3,2",
+	                          " gpus=4 gpu_link=0*2,1*2 gpu_root=1,2,1,2",
+	                          " gpus=4 gpu_numa=0*2,1*2 gpu_link=0*2,1*2 "
+	                          "gpu_root=1*2,2*2")
+	                   : PICK(d, "", " gpus=2", " gpus=4",
+	                          " gpus=4 gpu_type=x*2,y*2",
+	                          " gpus=4 gpu_numa=0*2,1*2 gpu_link=0*2,1*2");
+}
+
+/* Returns particular devices of a node. Its GPUs have the roots that
+ * devices_of() gives them. */
+static const char *pieces_of(struct soak *w)
+{
+	return PICK(&w->d, " devices=a:3,b:1 pieces=a@1/0,a@2/0,a@2/0,b@1/0",
+	            " devices=a:2,b:2 pieces=a@1/0,b@1/-,a@3/0,b@2/0",
+	            " devices=a:4,b:1 pieces=a@1/0,a@1/0,a@0/-,a@2/0",
+	            " devices=a:2", "");
 }
 
 static void add_nodes(struct soak *w)
@@ -161,6 +178,7 @@ static void add_nodes(struct soak *w)
 		           devices_of(w),
 		           w->fills_disks && i % 3 != 2 ? " tmp=8G" : "",
 		           !w->devices ? ""
+		           : w->places ? pieces_of(w)
 		           : i % 3     ? " devices=a:4,b:1"
 		                       : " devices=a:2");
 }
@@ -216,8 +234,17 @@ static void add_batch(struct soak *w)
 	if (w->fills_disks)
 		buf_puts(&b->shape, PICK(d, "", "", " tmp=2G", " tmp=5G"));
 	if (w->devices)
-		buf_puts(&b->shape, PICK(d, "", " devices=a:1", " devices=a:2",
-		                         " devices=a:3", " devices=a:1,b:1"));
+		buf_puts(&b->shape,
+		         w->places
+		             ? PICK(d, "", " devices=a:1 near=a",
+		                    " devices=a:2 near=a", " devices=a:2,b:1",
+		                    " devices=a:1,b:1 near=a,b")
+		             : PICK(d, "", " devices=a:1", " devices=a:2",
+		                    " devices=a:3", " devices=a:1,b:1"));
+	if (w->places && !strstr(b->shape.data, "gpus=0 ") &&
+	    strstr(b->shape.data, " devices=a") &&
+	    !strstr(b->shape.data, " near=a"))
+		buf_puts(&b->shape, " pcie=a");
 	if (w->prefers)
 		buf_puts(&b->shape,
 		         PICK(d, "", "", " prefer=f", " prefer=f,!"));
@@ -264,6 +291,7 @@ static void begin(struct soak *w, uint64_t seed)
 	w->shuns = seed % 7 == 2;
 	w->fills_disks = seed % 7 == 4;
 	w->devices = seed % 6 == 5;
+	w->places = seed % 12 == 5;
 	w->max_delay = roll(d, 4);
 	if (w->devices)
 		buf_puts(&w->base, "device a\ndevice b\n");
@@ -427,6 +455,10 @@ static void add_tasks(struct soak_job *job, const struct snap *s,
 		if (t->units)
 			buf_printf(&b, ":u%d-%d", __builtin_ctz(t->units),
 			           31 - __builtin_clz(t->units));
+		before = ":d";
+		for (uint64_t left = plan->held ? plan->held[i] : 0; left;
+		     left &= left - 1, before = "+")
+			buf_printf(&b, "%s%d", before, __builtin_ctzll(left));
 		before = ":c";
 		for (uint32_t k = t->cpu_first; k < t[1].cpu_first; k++) {
 			const struct snap_cpu_use *use = &plan->cpu_use[k];

@@ -1,0 +1,26 @@
+/*
+ * near.h - devices other than GPUs: none is given twice, and each is where the
+ * request wants it
+ */
+#ifndef AISCHEDD_SCHED_CHECK_NEAR_H
+#define AISCHEDD_SCHED_CHECK_NEAR_H
+
+#include "aischedd/sched/check/audit.h"
+
+/* Whether it matters to a request where its devices are. */
+bool check_near_matters(const struct snap *s, uint32_t req);
+
+/* Whether these NUMA nodes have as many devices of each kind as a task that is
+ * bound to them needs, if no job ran. Kinds of which the node lists none do not
+ * count. */
+bool check_near_could(const struct snap *s, uint32_t req, uint32_t node,
+                      uint32_t set);
+
+/* Returns for each piece how many running tasks have it. */
+uint8_t *check_near_taken(const struct snap *s, struct arena *arena);
+
+/* Check the pieces of a task of the plan, and count them in `taken`. */
+int check_near_task(const struct audit *a, uint32_t req, uint64_t job,
+                    const struct snap_task *t, uint8_t *taken);
+
+#endif
