@@ -7,6 +7,7 @@
 
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/pool.h"
+#include "aisim/pieces.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 #include "libcommon/mig.h"
@@ -149,6 +150,7 @@ int64_t cluster_cpus(const struct state *state)
 struct room_node {
 	int64_t cpu_milli, mem_mib, tmp_mib;
 	struct device_counts devs;
+	uint64_t pieces; /* bit i: particular device i is taken */
 	uint32_t ngpus, ncpus;
 	uint16_t gpu[LIMIT_GPUS]; /* what is left of each GPU, in thousandths */
 	/* Units of each GPU that are in partitions. */
@@ -208,14 +210,15 @@ static uint64_t parts_of(const struct room_node *node, uint32_t gpu)
 	return node_gpu_parts(node->node, gpu);
 }
 
-/* Take a part of a GPU, from the GPU that has the least left among those that
- * have enough. */
-static bool take_part(struct room_node *node, uint16_t milli, uint64_t *ret)
+/* Take a part of a GPU of a set, from the GPU that has the least left among
+ * those that have enough. */
+static bool take_part(struct room_node *node, uint64_t set, uint16_t milli,
+                      uint64_t *ret)
 {
 	uint32_t best = node->ngpus;
 
 	for (uint32_t i = 0; i < node->ngpus; i++)
-		if (node->gpu[i] >= milli && !node->slices[i] &&
+		if (set >> i & 1 && node->gpu[i] >= milli && !node->slices[i] &&
 		    !parts_of(node, i) &&
 		    (best == node->ngpus || node->gpu[i] < node->gpu[best]))
 			best = i;
@@ -226,17 +229,44 @@ static bool take_part(struct room_node *node, uint16_t milli, uint64_t *ret)
 	return true;
 }
 
-static bool take_whole(struct room_node *node, int64_t n, uint64_t *ret)
+/* Add the first n idle GPUs of a set to *ret. Returns how many it lacks. */
+static int64_t take_idle(struct room_node *node, uint64_t set, int64_t n,
+                         uint64_t *ret)
 {
-	*ret = 0;
 	for (uint32_t i = 0; i < node->ngpus && n > 0; i++) {
-		if (node->gpu[i] < 1000 || parts_of(node, i))
+		if (node->gpu[i] < 1000 || parts_of(node, i) || !(set >> i & 1))
 			continue;
 		node->gpu[i] = 0;
 		*ret |= (uint64_t)1 << i;
 		n--;
 	}
-	return n == 0;
+	return n;
+}
+
+/* Take n whole GPUs, `beside` of which first have the devices beside them that
+ * the task needs there. */
+static bool take_whole(struct room_node *node, const struct device_need *need,
+                       int64_t n, uint64_t *ret)
+{
+	uint64_t taken = node->pieces;
+	int64_t beside = 0;
+
+	*ret = 0;
+	for (uint32_t k = 0; k < DEVICE_KINDS; k++)
+		if (need->pcie >> k & 1 && need->counts.n[k] > beside)
+			beside = need->counts.n[k];
+	beside = beside < n ? beside : n;
+	n -= beside;
+	for (; beside; beside--) {
+		uint64_t set = pieces_gpus(node->node, need, taken);
+		uint64_t one = 0;
+
+		if (take_idle(node, set, 1, &one))
+			return false;
+		*ret |= one;
+		taken |= pieces_beside(node->node, need, one, taken);
+	}
+	return take_idle(node, UINT64_MAX, n, ret) == 0;
 }
 
 /* The CPUs chosen so far for the tasks of a job. */
@@ -353,7 +383,7 @@ static int64_t gpus_on(const struct room_node *node, const struct request *req)
 }
 
 static bool take_gpus(struct room_node *node, const struct room_ask *ask,
-                      struct snap_task *ret)
+                      const struct device_need *need, struct snap_task *ret)
 {
 	int64_t gpus = ask->req->gpus_milli;
 	uint8_t profile = mig_find(ask->gpu_type);
@@ -363,8 +393,12 @@ static bool take_gpus(struct room_node *node, const struct room_ask *ask,
 	if (ask->dev)
 		return take_given(node, ret->gpu_milli, ret->gpus);
 	if (gpus > 0 && gpus < 1000)
-		return take_part(node, ret->gpu_milli, &ret->gpus);
-	return take_whole(node, gpus / 1000, &ret->gpus);
+		return take_part(
+		    node,
+		    need->pcie ? pieces_gpus(node->node, need, node->pieces)
+			       : UINT64_MAX,
+		    ret->gpu_milli, &ret->gpus);
+	return take_whole(node, need, gpus / 1000, &ret->gpus);
 }
 
 /* Returns the NUMA nodes in which a task's CPUs must be, as bits. */
@@ -382,28 +416,21 @@ static uint32_t numas_of(const struct room_node *node,
 	return numas ? numas : UINT32_MAX;
 }
 
-/* Take devices other than GPUs; returns false if there are too few. */
-static bool take_devs(const struct conf *conf, struct room_node *node,
-                      const char *text)
+/* Take as many devices other than GPUs; returns false if there are too few. */
+static bool take_devs(struct room_node *node, const struct device_counts *devs)
 {
-	struct device_counts devs;
 	bool taken = true;
 
-	if (!text)
-		return true;
-	if (devices_parse(conf->device_names, conf->ndevices, text, &devs,
-	                  NULL) < 0)
-		return false;
 	for (int i = 0; i < DEVICE_KINDS; i++) {
-		node->devs.n[i] -= devs.n[i];
-		taken &= !devs.n[i] || node->devs.n[i] >= 0;
+		node->devs.n[i] -= devs->n[i];
+		taken &= !devs->n[i] || node->devs.n[i] >= 0;
 	}
 	return taken;
 }
 
-static bool take_task(const struct conf *conf, struct room_node *node,
-                      const struct room_ask *ask, struct snap_task *ret,
-                      struct cpu_list *list)
+static bool take_task(struct room_node *node, const struct room_ask *ask,
+                      const struct device_need *need, struct snap_task *ret,
+                      uint64_t *ret_devs, struct cpu_list *list)
 {
 	const struct request *req = ask->req;
 	int64_t gpus = gpus_on(node, req);
@@ -418,8 +445,11 @@ static bool take_task(const struct conf *conf, struct room_node *node,
 	ret->cpu_first = (uint32_t)list->n;
 	if (node->cpu_milli < 0 || node->mem_mib < 0 ||
 	    (req->tmp_mib && node->tmp_mib < 0) ||
-	    !take_devs(conf, node, ask->device) || !take_gpus(node, ask, ret))
+	    !take_devs(node, &need->counts) ||
+	    !take_gpus(node, ask, need, ret) ||
+	    !pieces_take(node->node, need, ret->gpus, node->pieces, ret_devs))
 		return false;
+	node->pieces |= *ret_devs;
 	numas = numas_of(node, ask, ret);
 	return take_cpus(node, numas, req->cpus_milli, list);
 }
@@ -461,9 +491,15 @@ struct placement *room_take(struct room *room, const struct room_ask *ask,
 {
 	uint32_t ntasks = ask->ntasks;
 	struct snap_task *task = xcalloc(ntasks + 1, sizeof(*task));
-	struct placement *place = NULL;
+	uint64_t *devs = xcalloc(ntasks + 1, sizeof(*devs));
+	struct placement *place = NULL, *plain;
+	struct device_need need = { { { 0 } }, 0, 0 };
 	struct cpu_list list = { 0 };
 
+	if (ask->device &&
+	    devices_parse_need(room->conf->device_names, room->conf->ndevices,
+	                       ask->device, &need, err) < 0)
+		goto out;
 	for (uint32_t i = 0; i < ntasks; i++) {
 		struct room_node *node = &room->node[ask->node[i]];
 
@@ -472,7 +508,7 @@ struct placement *room_take(struct room *room, const struct room_ask *ask,
 		task[i].units = ask->dev ? ask->dev[i].units : 0;
 		if (ask->dev && check_given(node, ask, i, err) < 0)
 			goto out;
-		if (!take_task(room->conf, node, ask, &task[i], &list)) {
+		if (!take_task(node, ask, &need, &task[i], &devs[i], &list)) {
 			err_set(err, EBUSY,
 			        "task %u does not fit on node '%s' beside what "
 			        "runs there",
@@ -481,8 +517,12 @@ struct placement *room_take(struct room *room, const struct room_ask *ask,
 		}
 	}
 	task[ntasks].cpu_first = (uint32_t)list.n;
-	place = placement_new(ntasks, task, list.use);
+	plain = placement_new(ntasks, task, list.use);
+	place = placement_named(plain);
+	memcpy(place->devs, devs, ntasks * sizeof(*devs));
+	free(plain);
 out:
+	free(devs);
 	free(list.use);
 	free(task);
 	return place;

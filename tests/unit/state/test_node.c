@@ -167,6 +167,39 @@ static bool aligns(const struct world *w, uint32_t pool)
 	return pool_aligns(w->state, pool, &spec, NULL);
 }
 
+START_TEST(clusters_choose_devices_themselves)
+{
+	static const struct {
+		uint32_t pool;
+		const char *device, *want;
+	} cases[] = {
+		{ 0, "rdma:2:pcie", NULL },
+		{ 0, "rdma:numa", NULL },
+		{ 1, "rdma:2", NULL },
+		{ 1, "rdma:2:pcie",
+		  "pool 'y': its nodes choose devices themselves (device "
+		  "plugin): --device rdma:2:pcie cannot be had there" },
+	};
+	struct world w;
+
+	world_init(&w, "pool x { runner = local }\n"
+	               "pool y { runner = kubernetes }\n"
+	               "device rdma { }\nqueue batch { }\n");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct spec spec;
+
+		spec_init(&spec);
+		spec.device = cases[i].device;
+		ck_assert_int_eq(
+		    pool_aligns(w.state, cases[i].pool, &spec, &w.err),
+		    !cases[i].want);
+		if (cases[i].want)
+			ck_assert_str_eq(w.err.text, cases[i].want);
+	}
+	world_fini(&w);
+}
+END_TEST
+
 START_TEST(pools_change_places)
 {
 	static const uint8_t zero[2];
@@ -296,6 +329,7 @@ SUITE(node)
 	tcase_add_loop_test(tc, play_case, 0, ARRAY_SIZE(plays));
 	tcase_add_test(tc, a_node_is_expected_in_no_pool_yet);
 	tcase_add_test(tc, a_placement_names_the_pool);
+	tcase_add_test(tc, clusters_choose_devices_themselves);
 	tcase_add_test(tc, pools_change_places);
 	tcase_add_test(tc, nodes_go_with_their_pool);
 	tcase_add_test(tc, nodes_of_a_pool_that_was_taken_out_go);
