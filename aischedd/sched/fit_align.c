@@ -170,13 +170,11 @@ static bool has_near(const struct work *w, uint32_t req, uint32_t node,
                      struct fit_where *at)
 {
 	int64_t gpus = w->snap->req.gpus[req];
-	struct fit_damage damage;
 
 	if (!fit_near_asks(w, req, node))
 		return true;
 	if (gpus >= 1000)
-		return fit_near_gpus(w, req, node, at, (uint32_t)(gpus / 1000),
-		                     &damage) != 0;
+		return fit_near_has(w, req, node, at, (uint32_t)(gpus / 1000));
 	if (!gpus)
 		return fit_near_serves(w, req, node, at, 0);
 	at->gpus &= fit_near_parts(w, req, node, at);

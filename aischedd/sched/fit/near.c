@@ -220,6 +220,12 @@ struct search {
 	uint64_t open[DEVICE_KINDS];
 	uint64_t best; /* 0: none was found yet */
 	struct price least;
+	/* no choice has fewer link groups or loses fewer pairs than these;
+	 * ideal: the best choice has no more, and does no damage */
+	uint32_t groups;
+	int64_t lost;
+	bool ideal;
+	bool any; /* any choice with which the devices can be had will do */
 };
 
 static void list_cells(struct search *f, uint64_t set)
@@ -330,6 +336,11 @@ static void judge(struct search *f, uint64_t gpus)
 	f->tries++;
 	if (!fit_near_serves(f->w, f->req, f->node, f->at, gpus))
 		return;
+	if (f->any) {
+		f->best = gpus;
+		f->ideal = true;
+		return;
+	}
 	price.groups = fit_devices_ngroups(f->w, f->node, gpus | own);
 	price.lost = lost_with(f, gpus);
 	price.damage = fit_devices_damage(f->w, f->node, gpus);
@@ -337,6 +348,9 @@ static void judge(struct search *f, uint64_t gpus)
 		return;
 	f->best = gpus;
 	f->least = price;
+	f->ideal = price.lost <= f->lost && price.groups <= f->groups &&
+	           !price.damage.blocks[0] && !price.damage.blocks[1] &&
+	           !price.damage.blocks[2];
 }
 
 /* Whether n GPUs of the cells from `from` on can complete the pairs of a choice
@@ -370,7 +384,7 @@ static void choose_more(struct search *f, uint32_t from, uint64_t gpus,
 	uint64_t some = 0, left;
 	uint32_t room = 0, have;
 
-	if (f->tries >= MOST_TRIES)
+	if (f->tries >= MOST_TRIES || f->ideal)
 		return;
 	if (!n) {
 		judge(f, gpus);
@@ -394,36 +408,63 @@ static void choose_more(struct search *f, uint32_t from, uint64_t gpus,
 	}
 }
 
+/* Prepare to choose n GPUs. */
+static void search_init(struct search *f, const struct work *w, uint32_t req,
+                        uint32_t node, const struct fit_where *at, uint32_t n)
+{
+	const struct snap *s = w->snap;
+	bool lists;
+
+	f->w = w;
+	f->req = req;
+	f->node = node;
+	f->at = at;
+	f->ncells = f->tries = 0;
+	f->best = f->nfree = 0;
+	f->groups = fit_devices_ngroups(w, node, w->own_gpus[node]);
+	f->groups = f->groups ? f->groups : 1;
+	f->lost = 0;
+	f->any = f->ideal = false;
+	for (uint32_t i = 0; i < snap_node_ngpus(s, node); i++)
+		f->nfree |=
+		    (uint64_t)(w->device[s->node.gpu_first[node] + i] == 1000)
+		    << i;
+	for (uint32_t k = 0; k < s->dev.n; k++) {
+		int64_t need = s->req.devs[req].n[k];
+
+		f->open[k] = need ? open_of(w, req, node, at, k, &lists) : 0;
+		/* Each pair that the task takes is one pair fewer. */
+		if (s->req.pcie[req] >> k & 1)
+			f->lost += min(need, n);
+	}
+	list_cells(f, fit_devices_whole(w, req, node, at));
+}
+
 uint64_t fit_near_gpus(const struct work *w, uint32_t req, uint32_t node,
                        const struct fit_where *at, uint32_t n,
                        struct fit_damage *ret_damage)
 {
-	uint64_t set = fit_devices_whole(w, req, node, at);
 	struct search f;
-	bool lists;
 
 	if (!fit_near_asks(w, req, node))
-		return fit_devices_pick(w, node, set, w->own_gpus[node], n,
-		                        ret_damage);
-	f.w = w;
-	f.req = req;
-	f.node = node;
-	f.at = at;
-	f.ncells = f.tries = 0;
-	f.best = f.nfree = 0;
-	for (uint32_t i = 0; i < snap_node_ngpus(w->snap, node); i++)
-		f.nfree |=
-		    (uint64_t)(w->device[w->snap->node.gpu_first[node] + i] ==
-		               1000)
-		    << i;
-	for (uint32_t k = 0; k < w->snap->dev.n; k++)
-		f.open[k] = w->snap->req.devs[req].n[k]
-		                ? open_of(w, req, node, at, k, &lists)
-		                : 0;
-	list_cells(&f, set);
+		return fit_devices_pick(w, node,
+		                        fit_devices_whole(w, req, node, at),
+		                        w->own_gpus[node], n, ret_damage);
+	search_init(&f, w, req, node, at, n);
 	choose_more(&f, 0, 0, n);
 	*ret_damage = f.best ? f.least.damage : (struct fit_damage){ { 0 } };
 	return f.best;
+}
+
+bool fit_near_has(const struct work *w, uint32_t req, uint32_t node,
+                  const struct fit_where *at, uint32_t n)
+{
+	struct search f;
+
+	search_init(&f, w, req, node, at, n);
+	f.any = true;
+	choose_more(&f, 0, 0, n);
+	return f.best != 0;
 }
 
 /* --- the choice of pieces ---------------------------------------------- */

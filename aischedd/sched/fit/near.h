@@ -24,6 +24,10 @@ uint64_t fit_near_gpus(const struct work *w, uint32_t req, uint32_t node,
                        const struct fit_where *at, uint32_t n,
                        struct fit_damage *ret_damage);
 
+/* Whether there is such a choice, for a task of which fit_near_asks(). */
+bool fit_near_has(const struct work *w, uint32_t req, uint32_t node,
+                  const struct fit_where *at, uint32_t n);
+
 /* Returns those GPUs in this part of the node that a task may have a part of,
  * free or not: its devices can be had with each of them. */
 uint64_t fit_near_parts(const struct work *w, uint32_t req, uint32_t node,
