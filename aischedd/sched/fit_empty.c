@@ -62,6 +62,22 @@ static bool has_same_cpus(const struct snap *s, uint32_t a, uint32_t b)
 	       s->node.cpu_total[a] == s->node.cpu_total[b];
 }
 
+static bool has_same_pieces(const struct snap *s, uint32_t a, uint32_t b)
+{
+	uint32_t n = snap_node_npieces(s, a), ngpus = snap_node_ngpus(s, a);
+	uint32_t at, to;
+
+	if (!s->piece.n)
+		return true;
+	at = s->node.piece_first[a];
+	to = s->node.piece_first[b];
+	return snap_node_npieces(s, b) == n && SAME(s->piece.kind, at, to, n) &&
+	       SAME(s->piece.numa, at, to, n) &&
+	       SAME(s->piece.root, at, to, n) &&
+	       (!s->gpu.root || SAME(s->gpu.root, s->node.gpu_first[a],
+	                             s->node.gpu_first[b], ngpus));
+}
+
 /* Whether tasks that fit on one of the nodes while it is empty also fit on the
  * other one. */
 static bool is_like(const struct snap *s, uint32_t a, uint32_t b)
@@ -75,7 +91,7 @@ static bool is_like(const struct snap *s, uint32_t a, uint32_t b)
 	       SAME(n->dev_total, a, b, 1) && has_same_cpus(s, a, b) &&
 	       snap_node_nnumas(s, b) == nnumas &&
 	       SAME(s->numa_mem, n->numa_first[a], n->numa_first[b], nnumas) &&
-	       has_same_gpus(s, a, b);
+	       has_same_gpus(s, a, b) && has_same_pieces(s, a, b);
 }
 
 static void get_to_know(struct fit_empty *e, uint32_t node)

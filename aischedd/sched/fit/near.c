@@ -221,7 +221,7 @@ struct search {
 	uint64_t best; /* 0: none was found yet */
 	struct price least;
 	/* no choice has fewer link groups or loses fewer pairs than these;
-	 * ideal: the best choice has no more, and does no damage */
+	 * ideal: the best choice equals them, and does no damage */
 	uint32_t groups;
 	int64_t lost;
 	bool ideal;
