@@ -176,8 +176,13 @@ static uint8_t units_of(uint64_t parts, bool only_held)
 	uint8_t ret = 0;
 
 	for (uint32_t i = 0; i < MIG_UNITS; i++) {
-		if (!only_held || parts >> 8 * i & MIG_HELD)
-			ret |= mig_mask(mig_parts_at(parts, i), i);
+		uint8_t profile = mig_parts_at(parts, i);
+		bool held = parts >> 8 * i & MIG_HELD;
+
+		if (held && !profile)
+			ret |= (uint8_t)(1u << i);
+		else if (held || !only_held)
+			ret |= mig_mask(profile, i);
 	}
 	return ret;
 }
@@ -187,21 +192,29 @@ uint8_t mig_parts_held(uint64_t parts)
 	return units_of(parts, true);
 }
 
+uint64_t mig_parts_hold(uint64_t marks, uint8_t held)
+{
+	for (uint32_t i = 0; i < MIG_UNITS; i++)
+		marks |= (uint64_t)(held >> i & 1 ? MIG_HELD : 0) << 8 * i;
+	return marks;
+}
+
 static uint8_t first_of(uint64_t parts)
 {
-	uint32_t unit = parts ? (uint32_t)__builtin_ctzll(parts) / 8 : 0;
+	uint32_t unit = (uint32_t)__builtin_ctzll(parts) / 8;
 
 	return mig_parts_at(parts, unit);
 }
 
 uint8_t mig_parts_all(uint64_t parts)
 {
-	return parts ? mig_profile[first_of(parts)].all : 0;
+	return mig_parts_fixed(parts) ? mig_profile[first_of(parts)].all : 0;
 }
 
-int64_t mig_parts_free(uint64_t parts)
+int64_t mig_parts_free(uint64_t parts, uint8_t model)
 {
-	int64_t all = mig_parts_all(parts);
+	int64_t all =
+	    mig_parts_fixed(parts) ? mig_parts_all(parts) : mig_units(model);
 	int64_t held = __builtin_popcount(mig_parts_held(parts));
 
 	return all ? 1000 - 1000 * held / all : 1000;
@@ -289,19 +302,49 @@ int mig_parts_parse(const char *text, char between, uint64_t *ret,
 	return 0;
 }
 
+bool mig_marks_parse(const char *text, char between, uint64_t *ret)
+{
+	uint64_t marks = 0;
+
+	for (;;) {
+		size_t len = strcspn(text, (char[]){ between, 0 });
+
+		if (len == 5 && !strncmp(text, "split", len))
+			marks |= MIG_NO_WHOLE;
+		else if (len == 5 && !strncmp(text, "whole", len))
+			marks |= MIG_NO_PARTS;
+		else if (len == 3 && *text == '@' && text[2] == '!' &&
+		         text[1] >= '0' && text[1] < '0' + MIG_UNITS)
+			marks |= (uint64_t)MIG_HELD << 8 * (text[1] - '0');
+		else
+			return false;
+		text += len;
+		if (!*text++)
+			break;
+	}
+	*ret = marks;
+	return true;
+}
+
 void mig_parts_put(uint64_t parts, char between, struct buf *out)
 {
-	bool any = false;
+	size_t before = out->len;
 
+	if (!mig_parts_fixed(parts) && parts & MIG_NO_WHOLE)
+		buf_puts(out, "split");
+	if (!mig_parts_fixed(parts) && parts & MIG_NO_PARTS)
+		buf_printf(out, "%.*swhole", out->len > before, &between);
 	for (uint32_t i = 0; i < MIG_UNITS; i++) {
-		if (!mig_parts_at(parts, i))
+		uint8_t profile = mig_parts_at(parts, i);
+		bool held = parts >> 8 * i & MIG_HELD;
+
+		if (!profile && !held)
 			continue;
-		if (any)
+		if (out->len > before)
 			buf_addc(out, between);
 		buf_printf(out, "%s@%u%s",
-		           mig_profile[mig_parts_at(parts, i)].name,
-		           (unsigned)i, parts >> 8 * i & MIG_HELD ? "!" : "");
-		any = true;
+		           profile ? mig_profile[profile].name : "",
+		           (unsigned)i, held ? "!" : "");
 	}
 }
 

@@ -11,6 +11,10 @@
  * A GPU may have partitions for good. All of them are one number: its byte i is
  * the profile of the partition that starts at unit i, or 0. MIG_HELD is added
  * to the profile if others than jobs use that partition.
+ *
+ * If the partitions of a GPU are made as needed, its number has no profiles. A
+ * byte i of MIG_HELD says that others than jobs use unit i. MIG_NO_WHOLE and
+ * MIG_NO_PARTS say that the GPU is only given in partitions, or never.
  */
 #ifndef LIBCOMMON_MIG_H
 #define LIBCOMMON_MIG_H
@@ -41,6 +45,9 @@ enum {
 	MIG_HELD = 0x80,
 	MIG_PROFILES_MOST = 64 /* more than mig_nprofiles() */
 };
+
+#define MIG_NO_WHOLE UINT64_C(0x40)
+#define MIG_NO_PARTS UINT64_C(0x4000)
 
 struct mig_profile {
 	const char *name;
@@ -101,23 +108,34 @@ void mig_parts_put(uint64_t parts, char between, struct buf *out);
 
 /* --- partitions that are there for good --------------------------------- */
 
+/* Whether the GPU has partitions for good. */
+static inline bool mig_parts_fixed(uint64_t parts)
+{
+	return parts & UINT64_C(0x3f3f3f3f3f3f3f3f);
+}
+
 /* Returns the profile of the partition that starts at this unit, or 0. */
 static inline uint8_t mig_parts_at(uint64_t parts, uint32_t unit)
 {
-	return (uint8_t)(parts >> 8 * unit) & (MIG_HELD - 1);
+	return (uint8_t)(parts >> 8 * unit) & (MIG_PROFILES_MOST - 1);
 }
 
 /* Returns the units at which a partition of this profile starts, as bits. */
 uint8_t mig_parts_starts(uint64_t parts, uint8_t profile);
 
-/* Returns the units of the partitions that others than jobs use, as bits. */
+/* Returns the units that others than jobs use, as bits. */
 uint8_t mig_parts_held(uint64_t parts);
+
+/* Returns the number of a GPU whose partitions are made as needed: these marks
+ * (MIG_NO_WHOLE, MIG_NO_PARTS), and these units held. */
+uint64_t mig_parts_hold(uint64_t marks, uint8_t held);
 
 /* Returns the units of the whole GPU; 0 if it has no partitions for good. */
 uint8_t mig_parts_all(uint64_t parts);
 
-/* Returns the thousandths of the GPU that are not held. */
-int64_t mig_parts_free(uint64_t parts);
+/* Returns the thousandths of the GPU that are not held. model: of the GPU, if
+ * its partitions are made as needed. */
+int64_t mig_parts_free(uint64_t parts, uint8_t model);
 
 /* Add a partition at this unit or, if start is MIG_UNITS, at the lowest unit
  * where it fits. Returns false if it fits nowhere: it overlaps another one,
@@ -130,6 +148,12 @@ bool mig_parts_add(uint64_t *parts, uint8_t profile, uint32_t start);
 struct err;
 int mig_parts_parse(const char *text, char between, uint64_t *ret,
                     struct err *err);
+
+/* Read what mig_parts_put() writes of a GPU whose partitions are made as
+ * needed: "split" (MIG_NO_WHOLE), "whole" (MIG_NO_PARTS), and "@4!" for each
+ * unit that is held, as in "split/@4!/@5!". Returns false if the text is
+ * another. */
+bool mig_marks_parse(const char *text, char between, uint64_t *ret);
 
 /* Parts of a GPU by memory (--gpu-memory), without partitions. */
 enum { GPU_PART_MOST = 999 }; /* a part is never a whole GPU */

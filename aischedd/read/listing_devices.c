@@ -4,7 +4,6 @@
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/job.h"
 #include "aischedd/state/state.h"
-#include "libcommon/mig.h"
 #include "libcommon/runner_kind.h"
 
 /* Append the numbers of the set bits, as in " 0-3,6". */
@@ -31,7 +30,7 @@ struct had {
 	/* the share of a GPU that each task has, in thousandths; 0:
 	 * whole GPUs */
 	uint16_t part;
-	uint8_t profile; /* that of their partitions; 0: they have none */
+	bool parted; /* they have partitions */
 };
 
 static void look_at(struct had *had, const struct placement *place, uint32_t i,
@@ -43,10 +42,7 @@ static void look_at(struct had *had, const struct placement *place, uint32_t i,
 	had->devs |= placement_devs(place, i);
 	if (task->gpus && task->gpu_milli < 1000)
 		had->part = task->gpu_milli;
-	if (task->gpus && task->units)
-		had->profile = mig_parts_at(
-		    node_gpu_parts(node, (uint32_t)__builtin_ctzll(task->gpus)),
-		    (uint32_t)__builtin_ctz(task->units));
+	had->parted |= task->gpus && task->units;
 	for (uint32_t g = 0; g < node->ngpus && g < 64; g++) {
 		if (!(task->gpus >> g & 1))
 			continue;
@@ -131,12 +127,12 @@ static void put_predicted(struct buf *out, const struct had *had)
 	buf_puts(out, ", predicted)");
 }
 
-static void put_had(struct buf *out, const struct had *had, bool many)
+static void put_had(struct buf *out, const struct had *had, bool many,
+                    const char *type)
 {
 	if (had->gpus) {
-		if (had->profile)
-			buf_printf(out, " %s of",
-			           mig_profile[had->profile].name);
+		if (had->parted && type)
+			buf_printf(out, " %s of", type);
 		else if (had->part)
 			buf_printf(out, " %g of", had->part / 1e3);
 		buf_puts(out, " GPU");
@@ -158,7 +154,7 @@ static void put_had(struct buf *out, const struct had *had, bool many)
 }
 
 bool listing_devices(const struct state *state, const struct placement *place,
-                     struct buf *out)
+                     const char *type, struct buf *out)
 {
 	const struct conf *conf = state_conf(state);
 	size_t was = out->len;
@@ -188,7 +184,7 @@ bool listing_devices(const struct state *state, const struct placement *place,
 		if (predicted && (had.gpus || had.ncpus))
 			put_predicted(out, &had);
 		else
-			put_had(out, &had, many);
+			put_had(out, &had, many, type);
 		put_devs(out, conf, node, had.devs,
 		         !had.gpus && !(many && had.ncpus));
 	}

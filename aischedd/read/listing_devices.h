@@ -13,9 +13,10 @@
  * chooses them and refuses what does not fit, append what it is expected to
  * choose, as "n5: 2 GPUs, 8 CPUs (NUMA 1, predicted)". A node with only one
  * NUMA node of which the job has no devices is left out: the runner had no
- * choice on it. Returns false if nothing was appended.
+ * choice on it. type: the type of GPUs that the job asks for, or NULL. Returns
+ * false if nothing was appended.
  */
 bool listing_devices(const struct state *state, const struct placement *place,
-                     struct buf *out);
+                     const char *type, struct buf *out);
 
 #endif

@@ -560,7 +560,7 @@ static void j_devices(struct row_view *v)
 	struct buf text = { 0 };
 
 	if (v->state && v->job->place &&
-	    listing_devices(v->state, v->job->place, &text))
+	    listing_devices(v->state, v->job->place, v->spec.gpu_type, &text))
 		put_text(v, text.data);
 	else
 		put_null(v);

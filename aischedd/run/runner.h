@@ -74,8 +74,12 @@ struct node_info {
 	 * NULL: no GPU has any. Several GPUs of the node may stand for parts
 	 * of the same one, if the runner does not know where partitions are.
 	 * If it does (gpus_named), it marks those that must not be given to any
-	 * task with MIG_HELD; used_gpu_milli includes them. */
+	 * task with MIG_HELD, and units of GPUs whose partitions are made as
+	 * needed; used_gpu_milli includes them. */
 	const uint64_t *gpu_parts;
+	/* the model of GPUs whose partitions are made as needed (enum
+	 * mig_model); others have MIG_NO_PARTS */
+	uint8_t mig;
 	/* [MIG_PROFILES_MOST] how many partitions of each profile are in use,
 	 * but not by our jobs; NULL: none */
 	const uint16_t *used_parts;

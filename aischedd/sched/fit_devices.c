@@ -25,9 +25,11 @@ bool fit_devices_has_part(const struct snap *s, uint32_t req, uint32_t node,
 	uint64_t parts = s->gpu.parts[device];
 	uint8_t profile = s->req.profile[req];
 
-	if (parts)
+	if (mig_parts_fixed(parts))
 		return profile && mig_parts_starts(parts, profile);
-	return !profile || mig_has(s->node.mig[node], profile);
+	if (!profile)
+		return !(parts & MIG_NO_WHOLE);
+	return !(parts & MIG_NO_PARTS) && mig_has(s->node.mig[node], profile);
 }
 
 void fit_devices_look_up(const struct work *w, uint32_t node)

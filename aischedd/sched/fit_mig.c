@@ -60,16 +60,19 @@ struct work_mig (*fit_mig_rests(struct arena *arena))[256]
 /* Returns the partitions that a GPU has for good, or 0. */
 static uint64_t parts_of(const struct work *w, int64_t device)
 {
-	return w->snap->gpu.parts ? w->snap->gpu.parts[device] : 0;
+	uint64_t parts = w->snap->gpu.parts ? w->snap->gpu.parts[device] : 0;
+
+	return mig_parts_fixed(parts) ? parts : 0;
 }
 
 /* Returns the slices of a GPU; 0 if it cannot have partitions. */
 static int64_t units_of(const struct work *w, uint32_t node, int64_t device)
 {
-	uint64_t parts = parts_of(w, device);
+	uint64_t parts = w->snap->gpu.parts ? w->snap->gpu.parts[device] : 0;
 
-	return parts ? mig_parts_all(parts)
-	             : mig_units(w->snap->node.mig[node]);
+	if (mig_parts_fixed(parts))
+		return mig_parts_all(parts);
+	return parts & MIG_NO_PARTS ? 0 : mig_units(w->snap->node.mig[node]);
 }
 
 bool fit_mig_is_sound(const struct work *w, uint32_t node, int64_t device)

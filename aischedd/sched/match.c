@@ -285,7 +285,8 @@ static void set_partitions(const struct match *m, uint32_t node, uint64_t *ret)
 
 	for (uint32_t i = s->node.gpu_first[node];
 	     s->gpu.parts && i < s->node.gpu_first[node + 1]; i++) {
-		makes |= !s->gpu.parts[i];
+		makes |= !mig_parts_fixed(s->gpu.parts[i]) &&
+		         !(s->gpu.parts[i] & MIG_NO_PARTS);
 		for (uint32_t u = 0; u < MIG_UNITS; u++)
 			bit_set(ret, m->models + MIG_NMODELS +
 			                 mig_parts_at(s->gpu.parts[i], u));

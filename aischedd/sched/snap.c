@@ -97,10 +97,15 @@ static bool level_ok(const struct snap *s, uint8_t level)
 	return level < s->nlevels || level == LEVEL_NONE;
 }
 
-static bool parts_ok(uint64_t parts)
+/* Check the number of a GPU of a node with partitions of this model. */
+static bool parts_ok(uint64_t parts, uint8_t model)
 {
-	uint64_t again = 0;
+	uint64_t marks = MIG_NO_WHOLE | MIG_NO_PARTS, again = 0;
+	uint8_t held = mig_parts_held(parts);
 
+	if (!mig_parts_fixed(parts))
+		return held >> mig_units(model) == 0 &&
+		       mig_parts_hold(parts & marks, held) == parts;
 	for (uint32_t i = 0; i < MIG_UNITS; i++) {
 		uint8_t profile = mig_parts_at(parts, i);
 
@@ -124,8 +129,9 @@ static int check_devices(const struct snap *s, uint32_t node, struct err *err)
 			return bad(err, "node", node, "unknown GPU type");
 		if (s->gpu.numa[i] >= nnumas)
 			return bad(err, "node", node, "unknown NUMA node");
-		if (s->gpu.parts && !parts_ok(s->gpu.parts[i]))
-			return bad(err, "node", node, "overlapping partitions");
+		if (s->gpu.parts && !parts_ok(s->gpu.parts[i], n->mig[node]))
+			return bad(err, "node", node,
+			           "overlapping or impossible partitions");
 	}
 	for (uint32_t i = 0; i < snap_node_npieces(s, node); i++) {
 		uint32_t piece = n->piece_first[node] + i;

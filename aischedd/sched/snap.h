@@ -128,8 +128,10 @@ struct snap_gpus { /* GPUs; the index in the node is the device number */
 	const uint8_t *numa;  /* NUMA node */
 	const uint8_t *link;  /* link group: NVLink, PCIe switch */
 	/* The partitions that it has for good (libcommon/mig.h): jobs get
-	 * these, and never the whole GPU or a fraction of it. 0: none; NULL: no
-	 * GPU has any. */
+	 * these, and never the whole GPU or a fraction of it. If it has none,
+	 * and the node's model says which are made as needed: what others hold,
+	 * and whether it is only given whole, or only in partitions. NULL: all
+	 * are 0. */
 	const uint64_t *parts;
 	const uint16_t *root; /* PCIe root, 0: unknown; NULL: all unknown */
 };

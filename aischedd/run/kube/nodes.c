@@ -94,6 +94,7 @@ static void put_gpus(struct node_info *info, const struct kube_gpus *gpus)
 {
 	info->ngpus = gpus->n;
 	info->gpu_parts = gpus->parts;
+	info->mig = gpus->mig;
 	info->used_parts = NULL;
 	info->gpu_type = gpus->type ? gpus->type : info->gpu_type;
 	info->gpu_numa = gpus->numa;
@@ -107,7 +108,8 @@ static void put_gpus(struct node_info *info, const struct kube_gpus *gpus)
 	info->used_gpu_milli = 0;
 	for (uint32_t i = 0; i < gpus->n; i++)
 		info->used_gpu_milli +=
-		    gpus->held[i] + 1000 - mig_parts_free(gpus->parts[i]);
+		    gpus->held[i] + 1000 -
+		    mig_parts_free(gpus->parts[i], gpus->mig);
 	if (!gpus->drain || info->down || info->cordoned)
 		return;
 	info->cordoned = true;

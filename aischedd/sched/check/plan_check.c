@@ -107,9 +107,9 @@ static int take_slices(struct check *c, uint32_t req, const struct snap_task *t,
 	uint8_t profile = s->req.profile[req];
 	struct sliced g = slices_of(c, t->node, gpu);
 
-	if (profile
-	        ? !check_slices_fit(&g, profile, t->units)
-	        : t->units || g.parts || (g.used && s->req.gpus[req] < 1000))
+	if (profile ? !check_slices_fit(&g, profile, t->units)
+	            : t->units || !check_slices_whole(g.parts) ||
+	                  (g.used && s->req.gpus[req] < 1000))
 		return check_bad(c->audit, job,
 		                 "has not a partition that is free on GPU %u "
 		                 "of %s",

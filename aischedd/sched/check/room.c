@@ -233,7 +233,7 @@ static bool bin_takes(const struct packing *p, uint32_t bin,
 
 	if (item->profile)
 		return check_slices_fit(&g, item->profile, units);
-	if (g.used || g.parts)
+	if (g.used || !check_slices_whole(g.parts))
 		return false;
 	if (item->type != SNAP_NONE && p->type && p->type[bin] != item->type)
 		return false;

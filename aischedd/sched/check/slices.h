@@ -15,7 +15,8 @@ struct sliced {
 };
 
 /* Whether the request may use a GPU of the node: one that has partitions for
- * good serves only requests for one of these. */
+ * good serves only requests for one of these; others may be given only whole,
+ * or only in partitions. */
 bool check_slices_may(const struct snap *s, uint32_t req, uint32_t node,
                       uint32_t gpu);
 
@@ -23,7 +24,13 @@ bool check_slices_may(const struct snap *s, uint32_t req, uint32_t node,
 static inline bool check_slices_at(uint64_t parts, uint32_t start,
                                    uint8_t profile)
 {
-	return (parts >> 8 * start & 0x7f) == profile;
+	return (parts >> 8 * start & 0x3f) == profile;
+}
+
+/* Whether tasks may have the whole GPU, or a fraction of it. */
+static inline bool check_slices_whole(uint64_t parts)
+{
+	return !(parts & (UINT64_C(0x3f3f3f3f3f3f3f3f) | MIG_NO_WHOLE));
 }
 
 /* Whether the profile allows a partition on exactly these slices (units) of the

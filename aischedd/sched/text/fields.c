@@ -285,6 +285,16 @@ static void take_run(const struct snap *s, uint32_t run, struct snap_free *f)
 		    s->license_use[i].count;
 }
 
+/* Set what is free of the GPUs of a node while no job runs there. */
+static void derive_gpus(const struct snap *s, uint32_t node, uint16_t *gpu)
+{
+	for (uint32_t i = s->node.gpu_first[node];
+	     i < s->node.gpu_first[node + 1]; i++)
+		gpu[i] = s->gpu.parts ? (uint16_t)mig_parts_free(
+					    s->gpu.parts[i], s->node.mig[node])
+		                      : 1000;
+}
+
 struct snap_free snap_free_derive(const struct snap *s, struct arena *arena)
 {
 	struct snap_free f = {
@@ -305,10 +315,8 @@ struct snap_free snap_free_derive(const struct snap *s, struct arena *arena)
 		f.slot[i] = s->node.slot_total[i];
 		f.dev[i] = s->node.dev_total[i];
 	}
-	for (uint32_t i = 0; i < s->gpu.n; i++)
-		f.gpu[i] = s->gpu.parts
-		               ? (uint16_t)mig_parts_free(s->gpu.parts[i])
-		               : 1000;
+	for (uint32_t i = 0; i < s->node.n; i++)
+		derive_gpus(s, i, f.gpu);
 	for (uint32_t i = 0; i < s->cpu.n; i++)
 		f.thread[i] = 1000;
 	for (uint32_t i = 0; i < s->license.n; i++)

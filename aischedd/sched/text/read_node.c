@@ -151,6 +151,7 @@ static int read_parts(struct snap_reader *r, struct node_line *l)
 		if (n == l->ngpus)
 			return reader_bad(r, "too many values from", item);
 		if (strcmp(item, "-") != 0 &&
+		    !mig_marks_parse(item, '/', &l->of_gpu[n]) &&
 		    mig_parts_parse(item, '/', &l->of_gpu[n], r->err) < 0)
 			return reader_in_line(r);
 		r->has_parts |= l->of_gpu[n] != 0;

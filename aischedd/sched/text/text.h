@@ -34,7 +34,9 @@
  *	chooses retry_at=TIME coming=here|off|asked weight=]
  *	LIST: "0*4,1*4" or "0-7", one value per device;
  *	PARTS: "3g.40gb@0/3g.40gb@4,-", per device the partitions that it has
- *	for good, or -; 3g.40gb@4! is held by others than jobs
+ *	for good, or -; 3g.40gb@4! is held by others than jobs;
+ *	split/@4!: it is given only in partitions, and unit 4 is held; whole:
+ *	it is never given in partitions
  *	SIZES: "32G,32G", one per NUMA node
  *	PIECES: "rdma@1/0,rdma@2/-", particular devices: kind, PCIe root (0:
  *	unknown) and NUMA node of each

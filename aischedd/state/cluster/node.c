@@ -341,7 +341,8 @@ int64_t node_gpu_mem(const struct node *node)
 
 uint8_t node_mig(const struct node *node)
 {
-	return node->conf ? mig_find_model(node->conf->mig) : MIG_NONE;
+	return node->conf && node->conf->mig ? mig_find_model(node->conf->mig)
+	                                     : node->mig;
 }
 
 uint64_t node_gpu_parts(const struct node *node, uint32_t gpu)
@@ -558,6 +559,7 @@ static void see_gpus(struct node *node, const struct node_info *info)
 	node->gpu_root = copy(info->gpu_root, info->ngpus, 2);
 	node->gpu_parts =
 	    info->gpu_parts ? copy(info->gpu_parts, info->ngpus, 8) : NULL;
+	node->mig = info->mig;
 	text_set(&node->gpu_type, info->gpu_type);
 	node->gpu_mem_mib = info->gpu_mem_mib;
 	node->gpus_named = info->gpus_named;

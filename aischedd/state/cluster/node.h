@@ -75,8 +75,10 @@ struct node {
 	 * runner or a kubelet binds tasks to them. */
 	int64_t *numa_found, *numa_mem;
 	uint32_t nnumas_found, nnumas;
-	/* by GPU: partitions for good, as its runner found them; NULL: none */
+	/* as its runner found them: by GPU, its number (libcommon/mig.h), or
+	 * NULL; the model of GPUs whose partitions are made as needed */
 	uint64_t *gpu_parts;
+	uint8_t mig;
 	/* [MIG_PROFILES_MOST] by profile: how many partitions others than jobs
 	 * use; NULL: none */
 	uint16_t *parts_others;
@@ -225,8 +227,8 @@ void node_apply_conf(struct state *state, struct node *node);
  * runner found it. */
 uint8_t node_gpu_numa(const struct node *node, uint32_t gpu);
 
-/* Returns the configured MIG model of the node's GPUs (an enum mig_model),
- * which says what MIG partitions they can have. */
+/* Returns the MIG model of the node's GPUs (an enum mig_model), as configured
+ * or found, which says what MIG partitions they can have. */
 uint8_t node_mig(const struct node *node);
 
 /* Returns the partitions that a GPU has for good (libcommon/mig.h): as

@@ -220,6 +220,11 @@ void node_frame_give(struct node_table *nodes, struct placed_run *run)
 	run->hold = NULL;
 }
 
+static void take_milli(uint16_t *nfree, int64_t milli)
+{
+	*nfree -= *nfree < milli ? *nfree : (uint16_t)milli;
+}
+
 /* Mark as used the GPUs that processes outside of aisched use. If only their
  * number is known, mark that many of the last free ones. */
 static void take_for_others(const struct node *node, uint16_t *gpu_free)
@@ -227,14 +232,24 @@ static void take_for_others(const struct node *node, uint16_t *gpu_free)
 	int64_t left = node->gpus_named ? 0 : node->gpu_others / 1000;
 
 	for (uint32_t g = 0; node->gpu_held && g < node->ngpus; g++)
-		gpu_free[g] -= gpu_free[g] < node->gpu_held[g]
-		                   ? gpu_free[g]
-		                   : node->gpu_held[g];
+		take_milli(&gpu_free[g], node->gpu_held[g]);
 	for (uint32_t g = node->ngpus; g-- && left;)
 		if (gpu_free[g] == 1000 && !node_gpu_parts(node, g)) {
 			gpu_free[g] = 0;
 			left--;
 		}
+}
+
+/* Take off the partitions, and the units, that others hold, if the runner knows
+ * which. */
+static void take_parts(const struct node *node, uint16_t *gpu_free)
+{
+	uint8_t model = node_mig(node);
+
+	for (uint32_t g = 0; g < node->ngpus; g++)
+		take_milli(&gpu_free[g],
+		           1000 -
+		               mig_parts_free(node_gpu_parts(node, g), model));
 }
 
 /* Mark n partitions of this profile as held, of those that no job uses: on the
@@ -441,8 +456,7 @@ static void put_devices(struct build *b, struct columns *c, size_t i)
 	for (uint32_t g = 0; g < node->ngpus; g++) {
 		uint64_t parts = node_gpu_parts(node, g);
 
-		/* those that others hold, if the runner knows which */
-		c->gpu_free[gpu + g] = (uint16_t)mig_parts_free(parts);
+		c->gpu_free[gpu + g] = 1000;
 		c->gpu_type[gpu + g] = type;
 		c->gpu_numa[gpu + g] = node_gpu_numa(node, g);
 		c->gpu_link[gpu + g] = node_gpu_link(node, g);
@@ -650,6 +664,9 @@ void snapshot_nodes(struct state *state, struct build *b)
 	borrow(b, frame);
 	put_status(b);
 	left = left_copy(b->arena, &frame->snap, b->only ? NULL : &frame->left);
+	for (size_t i = 0; b->snap->gpu.parts && i < state->nodes.n; i++)
+		take_parts(&state->nodes.node[i],
+		           left.gpu + b->snap->node.gpu_first[i]);
 	for (size_t i = 0; frame->others && i < state->nodes.n; i++)
 		take_for_others(&state->nodes.node[i],
 		                left.gpu + b->snap->node.gpu_first[i]);

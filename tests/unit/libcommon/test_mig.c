@@ -119,10 +119,48 @@ START_TEST(what_is_held)
 	                          &parts, NULL) == 0);
 	ck_assert_uint_eq(mig_parts_all(parts), 8);
 	ck_assert_uint_eq(mig_parts_held(parts), 0xf1);
-	ck_assert_int_eq(mig_parts_free(parts), 375);
+	ck_assert_int_eq(mig_parts_free(parts, MIG_NONE), 375);
 	ck_assert_uint_eq(mig_parts_starts(parts, mig_find("1g.10gb")), 0x03);
 	ck_assert_uint_eq(mig_parts_all(0), 0);
-	ck_assert_int_eq(mig_parts_free(0), 1000);
+	ck_assert_int_eq(mig_parts_free(0, MIG_NONE), 1000);
+}
+END_TEST
+
+/* Numbers of GPUs whose partitions are made as needed, as text. */
+static const struct {
+	const char *text, *want; /* NULL: it is not such a text */
+	uint8_t held;
+	int64_t nfree; /* of an A30 */
+} marks[] = {
+	{ "split", "split", 0, 1000 },
+	{ "whole", "whole", 0, 1000 },
+	{ "@3!/@0!/split", "split/@0!/@3!", 0x09, 500 },
+	{ "whole/split", "split/whole", 0, 1000 },
+	{ "@8!", NULL, 0, 0 },
+	{ "@1", NULL, 0, 0 },
+	{ "split/", NULL, 0, 0 },
+	{ "3g.40gb@4!", NULL, 0, 0 },
+};
+
+START_TEST(partitions_made_as_needed)
+{
+	struct buf out = { 0 };
+	uint64_t parts;
+
+	ck_assert_int_eq(mig_marks_parse(marks[_i].text, '/', &parts),
+	                 marks[_i].want != NULL);
+	if (!marks[_i].want)
+		return;
+	mig_parts_put(parts, '/', &out);
+	ck_assert_str_eq(out.data, marks[_i].want);
+	ck_assert(!mig_parts_fixed(parts));
+	ck_assert_uint_eq(mig_parts_all(parts), 0);
+	ck_assert_uint_eq(mig_parts_held(parts), marks[_i].held);
+	ck_assert_int_eq(mig_parts_free(parts, MIG_A30), marks[_i].nfree);
+	ck_assert_uint_eq(mig_parts_hold(parts & (MIG_NO_WHOLE | MIG_NO_PARTS),
+	                                 marks[_i].held),
+	                  parts);
+	buf_free(&out);
 }
 END_TEST
 
@@ -145,5 +183,7 @@ SUITE(mig)
 	tcase_add_loop_test(tc, fixed_partitions, 0,
 	                    sizeof(fixed) / sizeof(fixed[0]));
 	tcase_add_test(tc, what_is_held);
+	tcase_add_loop_test(tc, partitions_made_as_needed, 0,
+	                    sizeof(marks) / sizeof(marks[0]));
 	tcase_add_test(tc, list_of_profiles);
 }

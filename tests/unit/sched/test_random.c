@@ -48,6 +48,8 @@ static uint32_t add_nodes(struct dice *d, struct buf *t)
 		         " gpus=4 gpu_numa=0*2,1*2 mig=a30",
 		         " gpus=2 parts=3g.40gb@0/3g.40gb@4,-",
 		         " gpus=2 mig=h100-80 parts=1g.10gb@5/1g.10gb@6!,-",
+		         " gpus=3 mig=h100-80 parts=@4!/@5!,whole,split",
+		         " gpus=2 mig=a30 parts=split/@0!,-",
 		         " gpus=2 parts=7g.80gb@0,4g.40gb@0/2g.20gb@4",
 		         " gpus=2 gpu_mem=40G", " gpus=4 gpu_mem=80G",
 		         " gpus=4 gpu_type=x*2,y*2 gpu_mem=24G",

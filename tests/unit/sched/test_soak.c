@@ -135,6 +135,8 @@ static const char *devices_of(struct soak *w)
 	                          " gpus=2 parts=4g.40gb@0/3g.40gb@4,-",
 	                          " gpus=1 parts=1g.10gb@0/1g.10gb@6/2g.20gb@4!",
 	                          " gpus=2 mig=h100-80 parts=7g.80gb@0,-",
+	                          " gpus=3 mig=h100-80 parts=@4!/@5!,whole,split",
+	                          " gpus=1 mig=a30 parts=split/@0!",
 	                          " gpus=2 gpu_mem=40G", " gpus=1 gpu_mem=80G")
 	       : w->places ? PICK(d, "", " gpus=2 gpu_root=1,2",
 	                          " gpus=4 gpu_root=1*2,2*2",

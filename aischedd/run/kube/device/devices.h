@@ -110,8 +110,10 @@ struct kube_gpus {
 	 * has partitions */
 	uint16_t held[LIMIT_GPUS];
 	/* the partitions that it has for good, those that are held marked with
-	 * MIG_HELD (libcommon/mig.h) */
+	 * MIG_HELD; or the units that are held of a GPU whose partitions are
+	 * made as needed, as mig says (libcommon/mig.h) */
 	uint64_t parts[LIMIT_GPUS];
+	uint8_t mig;       /* enum mig_model */
 	const char *drain; /* why no job may start on the node, or NULL */
 };
 
