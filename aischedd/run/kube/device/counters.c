@@ -8,10 +8,8 @@
 #include "aischedd/run/kube/kube.h"
 #include "libcommon/mem.h"
 
-/* Returns the set of counters of this name in valid slices of the pool, or
- * NULL. */
-static const struct kube_slice_set *set_of(const struct kube_shown *node,
-                                           const char *pool, const char *name)
+const struct kube_amounts *kube_counters_set(const struct kube_shown *node,
+                                             const char *pool, const char *name)
 {
 	const struct kube_seen_slice *s;
 	int64_t n;
@@ -22,7 +20,7 @@ static const struct kube_slice_set *set_of(const struct kube_shown *node,
 			continue;
 		for (uint32_t i = 0; i < s->slice.nsets; i++)
 			if (!strcmp(s->slice.set[i].name, name))
-				return &s->slice.set[i];
+				return &s->slice.set[i].has;
 	}
 	return NULL;
 }
@@ -30,7 +28,7 @@ static const struct kube_slice_set *set_of(const struct kube_shown *node,
 bool kube_counters_is_whole(struct kube_shown *node, const char *pool,
                             const struct kube_gpu *gpu)
 {
-	const struct kube_slice_set *set;
+	const struct kube_amounts *set;
 
 	if (!gpu->set && !node->wrong)
 		node->wrong = xasprintf("lists device '%s' with counters of "
@@ -38,12 +36,13 @@ bool kube_counters_is_whole(struct kube_shown *node, const char *pool,
 		                        gpu->name);
 	if (!gpu->set)
 		return false;
-	set = set_of(node, pool, gpu->set);
+	set = kube_counters_set(node, pool, gpu->set);
 	if (!set && !node->wrong)
 		node->wrong = xasprintf("lists device '%s' with counters of "
 		                        "'%s', which no slice lists",
 		                        gpu->name, gpu->set);
-	return set && set->sum && !gpu->is_part && gpu->consumes == set->sum;
+	return set && set->sum && !gpu->is_part &&
+	       gpu->consumes.sum == set->sum;
 }
 
 /* Check a partition against the GPUs found. */
@@ -65,6 +64,12 @@ static void check_part(struct kube_shown *node, const char *pool,
 	}
 }
 
+/* Returns the set of counters that a GPU or its partitions consume, or NULL. */
+static const char *set_of(const struct kube_found *found)
+{
+	return found->gpu ? found->gpu->set : found->part->set;
+}
+
 void kube_counters_check(struct kube_shown *node,
                          const struct kube_found *found, uint32_t n)
 {
@@ -72,18 +77,17 @@ void kube_counters_check(struct kube_shown *node,
 	int64_t have;
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct kube_gpu *a = found[i].gpu;
+		const char *a = set_of(&found[i]);
 
-		for (uint32_t k = 0; a && a->set && k < i; k++) {
-			const struct kube_gpu *b = found[k].gpu;
+		for (uint32_t k = 0; a && k < i && !node->wrong; k++) {
+			const char *b = set_of(&found[k]);
 
-			if (b && b->set && !strcmp(a->set, b->set) &&
-			    !strcmp(found[i].pool, found[k].pool) &&
-			    !node->wrong)
+			if (b && !strcmp(a, b) &&
+			    !strcmp(found[i].pool, found[k].pool))
 				node->wrong = xasprintf(
 				    "lists GPUs '%s' and '%s' with the same "
 				    "counters",
-				    b->name, a->name);
+				    found[k].name, found[i].name);
 		}
 	}
 	LIST_FOREACH(s, &node->slices, of_node) {
@@ -111,7 +115,7 @@ static void each(const struct kube_shown *node, const char *pool,
 			const struct kube_gpu *gpu = &s->slice.gpu[i];
 
 			if (gpu->set && !strcmp(gpu->set, set))
-				fn(gpu->name, arg);
+				fn(node, gpu, arg);
 		}
 	}
 }
@@ -133,13 +137,15 @@ struct sought {
 	bool used;
 };
 
-static void look_at(const char *name, void *arg)
+static void look_at(const struct kube_shown *node, const struct kube_gpu *gpu,
+                    void *arg)
 {
 	struct sought *sought = arg;
 
+	(void)node;
 	sought->used |=
-	    strcmp(name, sought->gpu->name) != 0 &&
-	    kube_devices_is_claimed(sought->kube, sought->gpu->pool, name);
+	    strcmp(gpu->name, sought->gpu->name) != 0 &&
+	    kube_devices_is_claimed(sought->kube, sought->gpu->pool, gpu->name);
 }
 
 bool kube_counters_are_used(const struct kube *kube,

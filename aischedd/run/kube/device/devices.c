@@ -10,6 +10,7 @@
 #include "aischedd/run/kube/attempt.h"
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/device/counters.h"
+#include "aischedd/run/kube/device/made.h"
 #include "aischedd/run/kube/device/share.h"
 #include "aischedd/run/kube/device/shown.h"
 #include "aischedd/run/kube/kube.h"
@@ -158,6 +159,24 @@ static bool has_part_of(const struct kube_claimed *claim, const char *pool,
 	       !strcmp(claim->of_pool, pool);
 }
 
+void kube_devices_units(const struct kube *kube, const char *pool,
+                        const char *name, uint8_t *ret_ours, uint8_t *ret_held)
+{
+	const struct holders *use =
+	    map_find(&kube->devices.uses, pair_key(pool, name));
+
+	*ret_ours = *ret_held = 0;
+	for (size_t i = 0; use && i < use->n; i++) {
+		const struct kube_claimed *claim = use->claim[i];
+		uint8_t units = has_part_of(claim, pool, name)
+		                    ? claim->part.units
+		                    : UINT8_MAX;
+
+		*(kube_devices_is_planned(kube, claim) ? ret_ours : ret_held) |=
+		    units;
+	}
+}
+
 uint64_t kube_devices_parts(const struct kube *kube, const char *pool,
                             const char *name, uint64_t parts)
 {
@@ -230,12 +249,24 @@ struct search {
 	const struct kube *kube;
 	const struct kube_claimed *mine;
 	uint64_t before;
-	const char *pool, *name; /* of the device */
+	const char *pool; /* of the device */
+	const struct kube_gpu *gpu;
 	const struct kube_claimed *found;
 };
 
-/* Note a claim among these; prefer one of another attempt. */
-static void look_among(struct search *search, const struct holders *use)
+/* Whether the claim has a partition of the device of that name, and the sought
+ * device is a partition beside it. */
+static bool is_beside(const struct search *search,
+                      const struct kube_claimed *claim, const char *name)
+{
+	return search->gpu->is_part && has_part_of(claim, search->pool, name) &&
+	       !(search->gpu->units & claim->part.units);
+}
+
+/* Note a claim among these, which have the device of that name, if it is a GPU
+ * or a partition; prefer one of another attempt. */
+static void look_among(struct search *search, const struct holders *use,
+                       const char *name)
 {
 	const struct kube_claimed *was = search->found;
 
@@ -243,6 +274,7 @@ static void look_among(struct search *search, const struct holders *use)
 		const struct kube_claimed *other = use->claim[i];
 
 		if (other != search->mine && counts(other, search->before) &&
+		    !(name && is_beside(search, other, name)) &&
 		    (!was ||
 		     (was->ours && was->owner.job == search->mine->owner.job)))
 			search->found = was = other;
@@ -250,13 +282,17 @@ static void look_among(struct search *search, const struct holders *use)
 }
 
 /* Look at a device that consumes counters of the same set. */
-static void look_beside(const char *name, void *arg)
+static void look_beside(const struct kube_shown *node,
+                        const struct kube_gpu *gpu, void *arg)
 {
 	struct search *search = arg;
 
-	if (strcmp(name, search->name) != 0)
-		look_among(search, map_find(&search->kube->devices.uses,
-		                            pair_key(search->pool, name)));
+	if (strcmp(gpu->name, search->gpu->name) != 0 &&
+	    !kube_made_beside(node, gpu, search->gpu))
+		look_among(search,
+		           map_find(&search->kube->devices.uses,
+		                    pair_key(search->pool, gpu->name)),
+		           gpu->name);
 }
 
 static uint64_t given_key(const struct kube *kube,
@@ -274,17 +310,19 @@ const struct kube_claimed *kube_devices_rival(const struct kube *kube,
 	struct search search = { kube, mine, before, NULL, NULL, NULL };
 
 	for (uint32_t i = 0; i < given->ndevs; i++)
-		look_among(&search, map_find(&kube->devices.uses,
-		                             given_key(kube, &given->dev[i])));
+		look_among(&search,
+		           map_find(&kube->devices.uses,
+		                    given_key(kube, &given->dev[i])),
+		           NULL);
 	for (uint32_t i = 0; i < given->n; i++) {
 		const struct holders *use =
 		    map_find(&kube->devices.uses,
 		             pair_key(given->gpu[i].pool, given->gpu[i].name));
 
 		search.pool = given->gpu[i].pool;
-		search.name = given->gpu[i].name;
+		search.gpu = given->gpu[i].shown;
 		if (use && is_full(use, given, i, mine, before))
-			look_among(&search, use);
+			look_among(&search, use, given->gpu[i].name);
 		if (given->gpu[i].set)
 			kube_counters_each(kube, given->node, search.pool,
 			                   given->gpu[i].set, look_beside,

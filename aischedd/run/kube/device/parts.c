@@ -9,17 +9,7 @@
 #include "libcommon/mem.h"
 #include "libcommon/mig.h"
 
-/* A partition in a valid slice of a node, and the place of the next one. */
-struct cursor {
-	const struct kube_shown *node;
-	const struct kube_seen_slice *slice; /* NULL: the first one follows */
-	uint32_t next;
-	const char *pool;
-	const struct kube_gpu *part;
-};
-
-/* Move to the next partition. Returns false at the end. */
-static bool next(struct cursor *at)
+bool kube_parts_next(struct kube_parts_cursor *at)
 {
 	int64_t n;
 
@@ -33,7 +23,7 @@ static bool next(struct cursor *at)
 		while (at->next < slice->ngpus) {
 			at->part = &slice->gpu[at->next++];
 			at->pool = slice->pool;
-			if (at->part->is_part && !at->part->counted)
+			if (at->part->is_part)
 				return true;
 		}
 		at->next = 0;
@@ -41,11 +31,23 @@ static bool next(struct cursor *at)
 	return false;
 }
 
-/* Whether the partition is one of the GPU, which is no device itself. */
-static bool is_of(const struct cursor *at, const struct kube_numbered *gpu)
+/* Move to the next partition that consumes no counters: it is there for
+ * good. */
+static bool next(struct kube_parts_cursor *at)
 {
-	return gpu->name && at->part->uuid && !strcmp(at->pool, gpu->pool) &&
-	       !strcmp(at->part->uuid, gpu->name);
+	while (kube_parts_next(at))
+		if (!at->part->counted)
+			return true;
+	return false;
+}
+
+bool kube_parts_is_of(const struct kube_parts_cursor *at,
+                      const struct kube_numbered *gpu)
+{
+	const char *uuid = gpu->shown ? gpu->shown->uuid : gpu->name;
+
+	return gpu->name && uuid && at->part->uuid &&
+	       !strcmp(at->pool, gpu->pool) && !strcmp(at->part->uuid, uuid);
 }
 
 /* Returns what a partition lacks, or NULL. */
@@ -53,13 +55,15 @@ static const char *lack_of(const struct kube_gpu *part)
 {
 	if (!part->uuid || !*part->uuid || strpbrk(part->uuid, "/,"))
 		return "its GPU (attribute parentUUID)";
-	return part->units ? NULL
-	                   : "its memory slices (capacity memorySlice0 …)";
+	if (part->units)
+		return NULL;
+	return part->counted ? "its memory slices (counters memory-slice-0 …)"
+	                     : "its memory slices (capacity memorySlice0 …)";
 }
 
 /* Returns the GPU of a partition among those found, or NULL. */
 static struct kube_found *gpu_of(struct kube_found *found, uint32_t n,
-                                 const struct cursor *at)
+                                 const struct kube_parts_cursor *at)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const struct kube_gpu *gpu = found[i].gpu;
@@ -76,13 +80,15 @@ static struct kube_found *gpu_of(struct kube_found *found, uint32_t n,
 uint32_t kube_parts_collect(struct kube_shown *node, struct kube_found *found,
                             uint32_t n)
 {
-	struct cursor at = { .node = node };
+	struct kube_parts_cursor at = { .node = node };
 
-	while (!node->wrong && next(&at)) {
+	while (!node->wrong && kube_parts_next(&at)) {
 		uint32_t have = n < LIMIT_GPUS ? n : LIMIT_GPUS;
 		const char *lacks = lack_of(at.part);
 		const struct kube_found *of;
 
+		if (at.part->counted && at.part->shared)
+			continue;
 		if (lacks) {
 			node->wrong =
 			    xasprintf("lists partition '%s' without %s",
@@ -90,7 +96,7 @@ uint32_t kube_parts_collect(struct kube_shown *node, struct kube_found *found,
 			break;
 		}
 		of = gpu_of(found, have, &at);
-		if (of && of->gpu)
+		if (of && of->gpu && !at.part->counted)
 			node->wrong =
 			    xasprintf("lists GPU '%s' and partition '%s' of "
 			              "it, without counters that they share",
@@ -121,7 +127,7 @@ static bool is_possible(const struct kube_gpu *part, uint64_t *parts)
 
 void kube_parts_lay(struct kube_shown *node)
 {
-	struct cursor at = { .node = node };
+	struct kube_parts_cursor at = { .node = node };
 	uint8_t used[LIMIT_GPUS] = { 0 };
 
 	while (!node->wrong && next(&at)) {
@@ -147,25 +153,25 @@ void kube_parts_lay(struct kube_shown *node)
 }
 
 /* Whether jobs cannot have the partition now. */
-static bool is_held(const struct kube *kube, const struct cursor *at)
+static bool is_held(const struct kube *kube, const struct kube_parts_cursor *at)
 {
 	const struct kube_gpu *part = at->part;
 	uint32_t ours, used;
 
 	used = kube_devices_used(kube, at->pool, part->name,
 	                         part->shared ? &part->caps : NULL, &ours);
-	return at->node->closed || part->tainted || used > ours;
+	return used > ours || (!ours && (at->node->closed || part->tainted));
 }
 
 void kube_parts_put(const struct kube *kube, const struct kube_shown *node,
                     struct kube_gpus *ret)
 {
-	struct cursor at = { .node = node };
+	struct kube_parts_cursor at = { .node = node };
 
 	for (uint32_t i = 0; i < ret->n; i++) {
 		const struct kube_numbered *gpu = &node->gpu[i];
 
-		if (!gpu->parts)
+		if (!mig_parts_fixed(gpu->parts))
 			continue;
 		ret->parts[i] =
 		    kube_devices_parts(kube, gpu->pool, gpu->name, gpu->parts);
@@ -190,10 +196,11 @@ const struct kube_gpu *kube_parts_find(const struct kube_shown *node,
                                        const struct kube_numbered *gpu,
                                        struct kube_part part)
 {
-	struct cursor at = { .node = node };
+	struct kube_parts_cursor at = { .node = node };
 
-	while (next(&at))
-		if (is_of(&at, gpu) && at.part->profile == part.profile &&
+	while (kube_parts_next(&at))
+		if (kube_parts_is_of(&at, gpu) &&
+		    at.part->profile == part.profile &&
 		    at.part->units == part.units)
 			return at.part;
 	return NULL;

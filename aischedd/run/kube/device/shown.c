@@ -9,6 +9,7 @@
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/device/counters.h"
 #include "aischedd/run/kube/device/devices.h"
+#include "aischedd/run/kube/device/made.h"
 #include "aischedd/run/kube/device/parts.h"
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/object/slice.h"
@@ -292,7 +293,9 @@ static void forget(struct kube_shown *node)
 	for (uint32_t i = 0; i < node->n; i++) {
 		node->gpu[i].shown = node->gpu[i].part = NULL;
 		node->gpu[i].parts = 0;
+		node->gpu[i].model = MIG_NONE;
 	}
+	node->mig = MIG_NONE;
 }
 
 /* Update the node's GPUs from its slices. If something is wrong with the
@@ -305,6 +308,7 @@ static void look(const struct kube *kube, struct kube_shown *node)
 	node->stale = false;
 	text_set(&node->wrong, NULL);
 	text_set(&node->unknown, NULL);
+	text_set(&node->unmade, NULL);
 	forget(node);
 	if (node->nslices > MAX_SLICES) {
 		node->wrong =
@@ -321,6 +325,8 @@ static void look(const struct kube *kube, struct kube_shown *node)
 		deal(kube, node, found, n);
 	if (!node->wrong)
 		kube_parts_lay(node);
+	if (!node->wrong)
+		kube_made_lay(node);
 }
 
 /* --- the GPUs of a node as reported to the daemon ------------------------- */
@@ -527,6 +533,7 @@ bool kube_devices_show(struct kube *kube, const char *name,
 			ret->held[i] = held_of(kube, &node->gpu[i], true);
 	}
 	kube_parts_put(kube, node, ret);
+	kube_made_put(kube, node, ret);
 	return true;
 }
 
@@ -619,11 +626,36 @@ static void put_unknown(struct kube *kube, struct buf *out)
 		buf_printf(out, ", and %zu more list such", n - 1);
 }
 
+/* Append that a node lists partitions of which no model is known. */
+static void put_unmade(struct kube *kube, struct buf *out)
+{
+	const struct kube_shown *node, *first = NULL;
+	size_t n = 0, at = 0;
+
+	while ((node = map_each(&kube->devices.nodes, &at))) {
+		if (!node->unmade || node->closed ||
+		    !kube_nodes_is_there(kube->nodes, node->name))
+			continue;
+		if (n++ == 0 || strcmp(node->name, first->name) < 0)
+			first = node;
+	}
+	if (!n)
+		return;
+	buf_printf(out,
+	           "%snode '%s' lists partitions of GPU '%s' that are not "
+	           "those of a MIG model that aisched knows: jobs cannot have "
+	           "them",
+	           out->len ? "; " : "", first->name, first->unmade);
+	if (n > 1)
+		buf_printf(out, ", and %zu more list such", n - 1);
+}
+
 void kube_shown_lacks(struct kube *kube, struct buf *out)
 {
 	put_closed(kube, out);
 	put_missing(kube, out);
 	put_unknown(kube, out);
+	put_unmade(kube, out);
 }
 
 /* Returns the device that a pod gets of a GPU: the GPU, or this partition of
@@ -765,6 +797,7 @@ void kube_shown_free(struct kube *kube)
 		free(node->name);
 		free(node->wrong);
 		free(node->unknown);
+		free(node->unmade);
 		free(node->closed);
 		free(node);
 	}

@@ -37,7 +37,10 @@ struct kube_numbered {
 	const struct kube_gpu *shown;
 	/* one of its partitions, if it is no device itself; else NULL */
 	const struct kube_gpu *part;
-	uint64_t parts; /* its partitions (libcommon/mig.h) */
+	/* its partitions, or how it may be given (libcommon/mig.h) */
+	uint64_t parts;
+	/* the model, if its partitions are made as they are claimed */
+	uint8_t model;
 };
 
 /* A node that has slices. */
@@ -48,8 +51,12 @@ struct kube_shown {
 	bool stale;    /* slices changed after they were looked at */
 	char *wrong;   /* what is wrong with the slices; NULL: nothing */
 	char *unknown; /* a partition whose profile is not known, or NULL */
-	char *closed;  /* why jobs get no GPU of the node, as of the last
-	                  kube_devices_show(); or NULL */
+	/* a GPU whose partitions are made as they are claimed, but are of no
+	 * model that is known; or NULL */
+	char *unmade;
+	uint8_t mig;  /* the model of all GPUs that have one */
+	char *closed; /* why jobs get no GPU of the node, as of the last
+	                 kube_devices_show(); or NULL */
 	uint32_t n;
 	struct kube_numbered gpu[LIMIT_GPUS];
 };
@@ -103,6 +110,12 @@ bool kube_devices_is_claimed(const struct kube *kube, const char *pool,
  * claim of ours has, but no slice lists any longer. Defined in devices.c. */
 uint64_t kube_devices_parts(const struct kube *kube, const char *pool,
                             const char *name, uint64_t parts);
+
+/* Set *ret_ours to the units of a GPU that tasks of ours have or start with,
+ * which the daemon counts itself, and *ret_held to those that other claims have
+ * by the GPU's name: all for the whole GPU. Defined in devices.c. */
+void kube_devices_units(const struct kube *kube, const char *pool,
+                        const char *name, uint8_t *ret_ours, uint8_t *ret_held);
 
 /* Returns how many thousandths of the device claims have. *ret_ours: how many
  * of them the daemon counts itself, as tasks of ours run or start with them.

@@ -58,8 +58,7 @@ struct kube_given {
 		const struct kube_gpu *shown; /* as a slice lists it */
 		/* NULL: no other claim can have a part of the device */
 		const struct kube_capacities *caps;
-		/* the set of counters that it consumes, all of them; NULL:
-		 * none */
+		/* the set of counters that it consumes; NULL: none */
 		const char *set;
 	} gpu[64];
 	/* devices other than GPUs, those of a kind side by side */

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "aischedd/run/kube/client/json.h"
-#include "libcommon/map.h"
 #include "libcommon/mem.h"
 #include "libcommon/mig.h"
 
@@ -109,24 +108,6 @@ static void read_part(const json_t *device, const char *driver,
 	ret->units = read_units(device, driver);
 }
 
-/* Returns a sum of the counters and their amounts, which is equal for equal
- * ones, in whatever order they are. */
-static uint64_t sum_of(const json_t *counters)
-{
-	const char *name;
-	json_t *one;
-	uint64_t sum = 0;
-
-	json_object_foreach((json_t *)counters, name, one) {
-		int64_t n = 0;
-
-		(void)kube_whole_of(json_object_get(one, "value"), &n, NULL);
-		if (n)
-			sum += hash_bytes((uint64_t)n, name, strlen(name));
-	}
-	return sum;
-}
-
 /* Read which counters a device consumes. */
 static void read_consumed(const json_t *device, struct kube_gpu *ret)
 {
@@ -138,7 +119,8 @@ static void read_consumed(const json_t *device, struct kube_gpu *ret)
 	if (json_array_size(list) != 1 || !set)
 		return;
 	ret->set = xstrdup(set);
-	ret->consumes = sum_of(json_object_get(one, "counters"));
+	kube_amounts_read(json_object_get(one, "counters"), &ret->consumes);
+	ret->units = ret->consumes.units;
 }
 
 static void read_sets(const json_t *list, struct kube_slice *ret)
@@ -149,11 +131,11 @@ static void read_sets(const json_t *list, struct kube_slice *ret)
 	json_array_foreach(list, i, one) {
 		const char *name = kube_text_at(one, "name");
 
-		if (name && ret->nsets < KUBE_SLICE_SETS)
-			ret->set[ret->nsets++] = (struct kube_slice_set){
-				xstrdup(name),
-				sum_of(json_object_get(one, "counters"))
-			};
+		if (!name || ret->nsets == KUBE_SLICE_SETS)
+			continue;
+		ret->set[ret->nsets].name = xstrdup(name);
+		kube_amounts_read(json_object_get(one, "counters"),
+		                  &ret->set[ret->nsets++].has);
 	}
 }
 
@@ -189,13 +171,15 @@ static void read_gpus(const json_t *list, const char *driver,
                       struct kube_slice *ret)
 {
 	const json_t *device;
-	size_t i;
+	size_t i, most = json_array_size(list);
 
-	ret->gpu = xcalloc(KUBE_SLICE_DEVICES, sizeof(*ret->gpu));
+	if (most > KUBE_SLICE_DEVICES)
+		most = KUBE_SLICE_DEVICES;
+	ret->gpu = xcalloc(most + 1, sizeof(*ret->gpu));
 	json_array_foreach(list, i, device) {
 		const char *name = kube_text_at(device, "name");
 
-		if (name && *name && ret->ngpus < KUBE_SLICE_DEVICES)
+		if (name && *name && ret->ngpus < most)
 			read_gpu(device, name, driver, &ret->gpu[ret->ngpus++]);
 	}
 }
@@ -235,10 +219,13 @@ void kube_slice_fini(struct kube_slice *slice)
 		free(slice->gpu[i].root);
 		free(slice->gpu[i].uuid);
 		free(slice->gpu[i].set);
+		kube_amounts_fini(&slice->gpu[i].consumes);
 		kube_capacities_fini(&slice->gpu[i].caps);
 	}
-	for (uint32_t i = 0; i < slice->nsets; i++)
+	for (uint32_t i = 0; i < slice->nsets; i++) {
 		free(slice->set[i].name);
+		kube_amounts_fini(&slice->set[i].has);
+	}
 	free(slice->gpu);
 	free(slice->name);
 	free(slice->node);

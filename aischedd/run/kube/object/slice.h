@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "aischedd/run/kube/object/amount.h"
 #include "aischedd/run/kube/object/capacity.h"
 
 /* The most devices, and sets of counters, that the API allows in a slice. */
@@ -27,15 +28,14 @@ struct kube_gpu {
 	int part[3];  /* its partitions of 2, 4 and 8 GPUs; -1: not known */
 	bool tainted; /* it has a taint that claims like ours do not tolerate */
 	/* It consumes counters that devices share. set: the name of their set;
-	 * NULL: none, or of several sets. consumes: a sum of all counters and
-	 * how much of each it consumes, as struct kube_slice has it. */
+	 * NULL: none, or of several sets. */
 	bool counted;
 	char *set;
-	uint64_t consumes;
+	struct kube_amounts consumes;
 	bool is_part; /* it is a partition */
-	/* of a partition: its profile, 0 if that is not known
-	 * (libcommon/mig.h); the memory slices that it has, one bit each, 0 if
-	 * they are not known
+	/* profile: of a partition, 0 if it is not known (libcommon/mig.h);
+	 * units: the memory slices of a partition, or of whatever consumes
+	 * counters, one bit each; 0 if they are not known
 	 */
 	uint8_t profile, units;
 	bool shared; /* several claims may each have a part of it */
@@ -48,12 +48,11 @@ struct kube_slice {
 	int64_t count; /* number of slices of the pool */
 	uint32_t ngpus;
 	struct kube_gpu *gpu;
-	/* Sets of counters. sum: equal to that of a device that consumes all of
-	 * the set. */
+	/* Sets of counters. */
 	uint32_t nsets;
 	struct kube_slice_set {
 		char *name;
-		uint64_t sum;
+		struct kube_amounts has;
 	} set[KUBE_SLICE_SETS];
 };
 

@@ -108,8 +108,9 @@ START_TEST(counters)
 	ck_assert_uint_eq(s.nsets, 1);
 	ck_assert_str_eq(s.set[0].name, "s");
 	ck_assert_str_eq(s.gpu[0].set, "s");
-	ck_assert(s.gpu[0].consumes == s.set[0].sum && s.set[0].sum);
-	ck_assert(s.gpu[1].consumes != s.set[0].sum);
+	ck_assert(s.gpu[0].consumes.sum == s.set[0].has.sum &&
+	          s.set[0].has.sum);
+	ck_assert(s.gpu[1].consumes.sum != s.set[0].has.sum);
 	ck_assert(s.gpu[2].counted && !s.gpu[2].set);
 	kube_slice_fini(&s);
 }
