@@ -176,7 +176,7 @@ static bool has_near(const struct work *w, uint32_t req, uint32_t node,
 	if (gpus >= 1000)
 		return fit_near_has(w, req, node, at, (uint32_t)(gpus / 1000));
 	if (!gpus)
-		return fit_near_serves(w, req, node, at, 0);
+		return fit_near_cpus(w, req, node, at);
 	at->gpus &= fit_near_parts(w, req, node, at);
 	return fit_gpus(w, req, node, at, 1) > 0;
 }

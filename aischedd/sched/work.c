@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "aischedd/sched/fit.h"
 #include "aischedd/sched/fit_mig.h"
 
 void work_add(struct work *w, int64_t *at, int64_t amount)
@@ -445,6 +446,24 @@ static const int64_t *threads_now(const struct snap *s, struct arena *arena)
 	return ret;
 }
 
+/* Make room for the CPUs of one task if devices are sought near these. */
+static void init_use(struct work *w, const struct work *like)
+{
+	const struct snap *s = w->snap;
+
+	if (like) {
+		w->use = like->use;
+		w->use_cap = like->use_cap;
+		return;
+	}
+	for (uint32_t i = 0; i < s->req.n && s->piece.n; i++) {
+		size_t n = fit_max_cpus(s, i);
+
+		w->use_cap = n > w->use_cap ? n : w->use_cap;
+	}
+	w->use = arena_array(w->arena, struct snap_cpu_use, w->use_cap);
+}
+
 struct work *work_new_blank(const struct snap *snap, const struct work *like,
                             struct arena *arena)
 {
@@ -478,6 +497,7 @@ struct work *work_new_blank(const struct snap *snap, const struct work *like,
 	w->numa_now = like ? like->numa_now : NULL;
 	w->bound_now = like ? like->bound_now : NULL;
 	w->own_gpus = arena_array(arena, uint64_t, n);
+	init_use(w, like);
 	w->nnumas = like ? like->nnumas : arena_array(arena, uint16_t, n);
 	w->nlinks = like ? like->nlinks : arena_array(arena, uint16_t, n);
 	w->core = arena_array(arena, struct work_core, count_cores(snap));

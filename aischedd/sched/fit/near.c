@@ -168,8 +168,10 @@ static bool serves_kind(const struct work *w, uint32_t req, uint32_t node,
 	return !lists || !is_bound(w, req) || count(open) >= need;
 }
 
-bool fit_near_serves(const struct work *w, uint32_t req, uint32_t node,
-                     const struct fit_where *at, uint64_t gpus)
+/* Whether a task with these GPUs finds its devices, if it gets them in this
+ * part of the node; gpus 0: in the NUMA nodes of the part. */
+static bool serves(const struct work *w, uint32_t req, uint32_t node,
+                   const struct fit_where *at, uint64_t gpus)
 {
 	for (uint32_t k = 0; k < w->snap->dev.n; k++) {
 		if (w->snap->req.devs[req].n[k] &&
@@ -187,7 +189,7 @@ uint64_t fit_near_parts(const struct work *w, uint32_t req, uint32_t node,
 	for (uint32_t i = 0; i < snap_node_ngpus(w->snap, node); i++) {
 		uint64_t gpu = (uint64_t)1 << i;
 
-		if (fit_near_serves(w, req, node, at, gpu))
+		if (serves(w, req, node, at, gpu))
 			ret |= gpu;
 	}
 	return ret;
@@ -334,7 +336,7 @@ static void judge(struct search *f, uint64_t gpus)
 	struct price price;
 
 	f->tries++;
-	if (!fit_near_serves(f->w, f->req, f->node, f->at, gpus))
+	if (!serves(f->w, f->req, f->node, f->at, gpus))
 		return;
 	if (f->any) {
 		f->best = gpus;
@@ -483,6 +485,21 @@ static uint32_t numas_of(const struct snap *s, const struct fit_where *at,
 	for (uint32_t i = 0; i < nuse; i++)
 		ret |= (uint32_t)1 << numa[use[i].cpu];
 	return ret ? ret : at->numas;
+}
+
+bool fit_near_cpus(const struct work *w, uint32_t req, uint32_t node,
+                   const struct fit_where *at)
+{
+	struct snap_task t = { .node = node };
+	struct fit_where in = *at;
+	uint32_t nuse;
+
+	/* In one NUMA node there is no choice. */
+	if (count(at->numas) > 1) {
+		nuse = fit_devices_cpus(w, req, &t, at->numas, w->use);
+		in.numas = numas_of(w->snap, at, &t, w->use, nuse);
+	}
+	return serves(w, req, node, &in, 0);
 }
 
 static uint64_t lowest(uint64_t set, int64_t n)

@@ -33,10 +33,10 @@ bool fit_near_has(const struct work *w, uint32_t req, uint32_t node,
 uint64_t fit_near_parts(const struct work *w, uint32_t req, uint32_t node,
                         const struct fit_where *at);
 
-/* Whether a task with these GPUs finds its devices, if it gets them in this
- * part of the node; gpus 0: in the NUMA nodes of the part. */
-bool fit_near_serves(const struct work *w, uint32_t req, uint32_t node,
-                     const struct fit_where *at, uint64_t gpus);
+/* Whether a task without GPUs, which fits into this part of the node, finds its
+ * devices in the NUMA nodes in which its CPUs would be there. */
+bool fit_near_cpus(const struct work *w, uint32_t req, uint32_t node,
+                   const struct fit_where *at);
 
 /* Choose the pieces of a task, whose GPUs and CPUs are chosen, in this part of
  * its node: those beside its GPUs first, then those in its NUMA nodes, even if
