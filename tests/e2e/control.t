@@ -142,7 +142,9 @@ x
 x"
 ok "several" aictl requeue "${array}_[0-1,3]"
 wait_for "[ \"\$(cat array.* | wc -l)\" = 8 ]"
-wait_for is_state "${array}_3" COMPLETED
+for task in 0 1 3; do
+	wait_for is_state "${array}_$task" COMPLETED
+done
 fails "not a whole array" 1 "name its tasks" aictl requeue "$array"
 id=$(submit -H -a 0-3 --wrap true)
 aicancel "$id"
