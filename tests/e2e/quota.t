@@ -65,9 +65,10 @@ mount_tmp()
 	umount "$dir/tmp" 2>/dev/null
 	rm -f "$dir/image"
 	truncate -s 400M "$dir/image" || return 1
-	case $1 in
-	ext4) mkfs.ext4 -q -O quota,project -E quotatype=prjquota "$dir/image" ;;
-	xfs) mkfs.xfs -q "$dir/image" ;;
+	case $1$2 in
+	ext4) mkfs.ext4 -q "$dir/image" ;;
+	ext4,*) mkfs.ext4 -q -O quota,project -E quotatype=prjquota "$dir/image" ;;
+	xfs,*) mkfs.xfs -q "$dir/image" ;;
 	esac
 	mount -t "$1" -o "loop$2" "$dir/image" "$dir/tmp" &&
 		chmod 1777 "$dir/tmp"
