@@ -251,9 +251,10 @@ static uint64_t pick_parts(const struct picking *p, const struct grouping *by,
 
 		for (uint64_t left = set, mask; left; left &= ~mask) {
 			int d = __builtin_ctzll(left);
-			struct part it = { .mask = mask = beside(by, left, d),
-				           .chosen = mask };
+			struct part it;
 
+			mask = beside(by, left, d);
+			it = (struct part){ .mask = mask, .chosen = mask };
 			it.own = groups && beside(by, p->own, d) & ~mask;
 			it.size = count(mask);
 			it.enough = it.size >= n;
