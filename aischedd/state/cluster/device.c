@@ -68,6 +68,37 @@ static void add_held(uint64_t *devs, void *arg)
 	*(uint64_t *)arg |= *devs;
 }
 
+static void add_all(uint64_t *held, const struct placement *place)
+{
+	for (uint32_t i = 0; place && place->devs && i < place->ntasks; i++)
+		held[place->task[i].node] |= place->devs[i];
+}
+
+/* Returns the devices that tasks hold, by node, on the heap. */
+static uint64_t *all_held(const struct state *state)
+{
+	uint64_t *held = xcalloc(state->nodes.n, sizeof(*held));
+
+	for (const struct job *job = state->records.placed; job;
+	     job = job->row_next) {
+		add_all(held, job->place);
+		add_all(held, job->runs->leaving);
+	}
+	return held;
+}
+
+void devices_begin(struct state *state)
+{
+	state->nodes.giving = true;
+}
+
+void devices_end(struct state *state)
+{
+	state->nodes.giving = false;
+	free(state->nodes.held);
+	state->nodes.held = NULL;
+}
+
 /* Replace each bit i by to[i]. */
 static void renumber(uint64_t *devs, void *arg)
 {
@@ -211,9 +242,15 @@ static uint64_t choose_all(const struct node_devices *d, struct spot *spot,
 static uint64_t held_on(struct state *state, uint32_t node,
                         const struct placement *place, uint32_t n)
 {
+	struct node_table *nodes = &state->nodes;
 	uint64_t held = 0;
 
-	each_holder(state, node, add_held, &held);
+	if (nodes->giving && !nodes->held)
+		nodes->held = all_held(state);
+	if (nodes->held)
+		held = nodes->held[node];
+	else
+		each_holder(state, node, add_held, &held);
 	for (uint32_t i = 0; i < n; i++)
 		if (place->task[i].node == node)
 			held |= placement_devs(place, i);
@@ -282,5 +319,7 @@ struct placement *devices_give(struct state *state, const struct job *job,
 		ret->devs[i] = all ? all : choose_all(d, &spot, &need, held);
 		held |= ret->devs[i];
 	}
+	if (state->nodes.held)
+		add_all(state->nodes.held, ret);
 	return ret;
 }

@@ -41,6 +41,11 @@ void devices_seen(struct state *state, uint32_t node,
 struct placement *devices_give(struct state *state, const struct job *job,
                                struct placement *place);
 
+/* Between these calls tasks get devices but give none back, so what they hold
+ * is counted once, not for each of them. */
+void devices_begin(struct state *state);
+void devices_end(struct state *state);
+
 /* Returns the bit of the device with this name, which is len bytes long, and
  * adds it to the node unless it is there; 0 if there are too many. */
 uint64_t devices_intern(struct node *node, const char *name, size_t len);

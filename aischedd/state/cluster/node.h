@@ -157,6 +157,10 @@ struct node_table {
 	struct node_frame *frame;
 	/* hashes of requests known to fit if nothing runs */
 	struct map fits;
+	/* Between devices_begin() and devices_end(): the devices that tasks
+	 * hold, by node; NULL: not counted yet. */
+	uint64_t *held;
+	bool giving;
 	bool dirty; /* some nodes are to be written */
 };
 

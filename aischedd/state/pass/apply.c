@@ -1,6 +1,7 @@
 /* apply.c - apply a plan to the state */
 #include "aischedd/state/pass/apply.h"
 #include "aischedd/state/cluster/counts.h"
+#include "aischedd/state/cluster/device.h"
 #include "aischedd/state/cluster/scale.h"
 
 #include <stdlib.h>
@@ -494,12 +495,16 @@ static void end_plan(struct apply *a)
 bool apply_part(struct apply *a, uint32_t starts, int64_t now)
 {
 	struct state *state = a->state;
+	bool more;
 
 	a->now = now;
 	a->changed |= state->want_plan || a->plan->gen != state->gen;
 	/* If `gen` differs, nodes or queues have changed: apply nothing. */
 	if (a->plan->gen == state->gen) {
-		if (apply_starts(a, starts)) {
+		devices_begin(state);
+		more = apply_starts(a, starts);
+		devices_end(state);
+		if (more) {
 			/* It was set by applying the plan, but the plan's own
 			 * changes need no other pass. */
 			state->want_plan = false;
