@@ -603,37 +603,27 @@ static void put_closed(struct kube *kube, struct buf *out)
 		buf_printf(out, "; GPUs of %zu more are not given", n - 1);
 }
 
-/* Append that a node lists a partition that no job can ask for. */
-static void put_unknown(struct kube *kube, struct buf *out)
+static const char *unknown_of(const struct kube_shown *node)
 {
-	const struct kube_shown *node, *first = NULL;
-	size_t n = 0, at = 0;
-
-	while ((node = map_each(&kube->devices.nodes, &at))) {
-		if (!node->unknown || node->closed ||
-		    !kube_nodes_is_there(kube->nodes, node->name))
-			continue;
-		if (n++ == 0 || strcmp(node->name, first->name) < 0)
-			first = node;
-	}
-	if (!n)
-		return;
-	buf_printf(out,
-	           "%snode '%s' lists partition '%s', of a MIG profile that "
-	           "aisched does not know: jobs cannot have it",
-	           out->len ? "; " : "", first->name, first->unknown);
-	if (n > 1)
-		buf_printf(out, ", and %zu more list such", n - 1);
+	return node->unknown;
 }
 
-/* Append that a node lists partitions of which no model is known. */
-static void put_unmade(struct kube *kube, struct buf *out)
+static const char *unmade_of(const struct kube_shown *node)
+{
+	return node->unmade;
+}
+
+/* Append that nodes list what no job can ask for, with the first of them.
+ * name_of: returns the name of what a node lists so, or NULL. */
+static void put_listed(struct kube *kube,
+                       const char *name_of(const struct kube_shown *node),
+                       const char *lists, const char *why, struct buf *out)
 {
 	const struct kube_shown *node, *first = NULL;
 	size_t n = 0, at = 0;
 
 	while ((node = map_each(&kube->devices.nodes, &at))) {
-		if (!node->unmade || node->closed ||
+		if (!name_of(node) || node->closed ||
 		    !kube_nodes_is_there(kube->nodes, node->name))
 			continue;
 		if (n++ == 0 || strcmp(node->name, first->name) < 0)
@@ -641,11 +631,8 @@ static void put_unmade(struct kube *kube, struct buf *out)
 	}
 	if (!n)
 		return;
-	buf_printf(out,
-	           "%snode '%s' lists partitions of GPU '%s' that are not "
-	           "those of a MIG model that aisched knows: jobs cannot have "
-	           "them",
-	           out->len ? "; " : "", first->name, first->unmade);
+	buf_printf(out, "%snode '%s' lists %s '%s'%s", out->len ? "; " : "",
+	           first->name, lists, name_of(first), why);
 	if (n > 1)
 		buf_printf(out, ", and %zu more list such", n - 1);
 }
@@ -654,8 +641,14 @@ void kube_shown_lacks(struct kube *kube, struct buf *out)
 {
 	put_closed(kube, out);
 	put_missing(kube, out);
-	put_unknown(kube, out);
-	put_unmade(kube, out);
+	put_listed(kube, unknown_of, "partition",
+	           ", of a MIG profile that aisched does not know: jobs cannot "
+	           "have it",
+	           out);
+	put_listed(kube, unmade_of, "partitions of GPU",
+	           " that are not those of a MIG model that aisched knows: "
+	           "jobs cannot have them",
+	           out);
 }
 
 /* Returns the device that a pod gets of a GPU: the GPU, or this partition of
