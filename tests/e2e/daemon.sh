@@ -92,6 +92,12 @@ status_lacks()
 	! status_has "$1"
 }
 
+# NODE TEXT: whether the snapshot has it in the line of the node
+node_has()
+{
+	aictl dump | grep "^node $1 " | grep -qF -- "$2"
+}
+
 # --- the daemon ------------------------------------------------------------
 
 # The node has four CPUs, so that tests do not depend on the machine.

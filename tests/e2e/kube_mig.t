@@ -16,12 +16,6 @@ counts()
 		-p "{\"status\": {\"allocatable\": {$2}}}" >/dev/null
 }
 
-# TEXT: whether the snapshot has it in the line of node mig-0
-node_has()
-{
-	aictl dump | grep '^node mig-0 ' | grep -qF -- "$1"
-}
-
 # JOB RESOURCE: prints how many of a resource its pod asks for
 asks()
 {
@@ -52,7 +46,7 @@ start_daemon || bail "aischedd does not start"
 
 # --- what a node has ----------------------------------------------------------
 
-ok "its partitions are seen, behind its whole GPU" wait_for node_has \
+ok "its partitions are seen, behind its whole GPU" wait_for node_has mig-0 \
 	'parts=-,3g.40gb@0/3g.40gb@4,1g.10gb@0/'
 unknown="node 'mig-0' has resource 'nvidia.com/mig-9g.99gb', of a MIG profile"
 ok "a profile that nobody knows is told" \
@@ -116,7 +110,7 @@ kube create -f - >/dev/null <<-END
 			{"name": "b", "image": "a", "resources":
 			{"limits": {"nvidia.com/mig-3g.40gb": "1"}}}]}}
 	END
-ok "a pod of others holds partitions" wait_for node_has \
+ok "a pod of others holds partitions" wait_for node_has mig-0 \
 	'parts=-,3g.40gb@0/3g.40gb@4!,'
 last=$(aisub --parsable --gpus-per-task 1g.10gb:1 --wrap true)
 ok "what it leaves is given" wait_for is_state "$last" RUNNING

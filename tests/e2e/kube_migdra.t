@@ -86,12 +86,6 @@ consumes()
 	echo "\"consumesCounters\": [{\"counterSet\": \"$1\", $2}]"
 }
 
-# NODE TEXT: whether the snapshot has it in the line of the node
-node_has()
-{
-	aictl dump | grep "^node $1 " | grep -qF -- "$2"
-}
-
 # JOB: prints the devices of its claims, sorted
 devices()
 {

@@ -82,12 +82,6 @@ publish()
 			.value)}]}' | kube apply -f - >/dev/null
 }
 
-# NODE TEXT: whether the snapshot has it in the line of the node
-node_has()
-{
-	aictl dump | grep "^node $1 " | grep -qF -- "$2"
-}
-
 # JOB: prints the devices of its claims, sorted
 devices()
 {

@@ -19,7 +19,7 @@ asks()
 }
 
 # TEXT: whether the node has these devices, and these are free
-node_has()
+devices_are()
 {
 	[ "$(aiq --nodes -h -o devices,devices_free | tr -s ' ')" = "$1" ]
 }
@@ -37,7 +37,7 @@ pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
 scheduling { start_timeout = \"30s\" }"
 start_daemon || bail "aischedd does not start"
 
-ok "a node has as many as its plugin counts" wait_for node_has "rdma:4 rdma:4"
+ok "a node has as many as its plugin counts" wait_for devices_are "rdma:4 rdma:4"
 
 # --- jobs ---------------------------------------------------------------------
 
@@ -70,9 +70,9 @@ kube create -f - >/dev/null <<-END
 		"containers": [{"name": "a", "image": "a", "resources":
 			{"limits": {"rdma/hca": "3"}}}]}}
 	END
-ok "a pod of others holds its own" wait_for node_has "rdma:4 rdma:1"
+ok "a pod of others holds its own" wait_for devices_are "rdma:4 rdma:1"
 kube delete pod other -n default --grace-period=0 --force >/dev/null 2>&1
-ok "until it is gone" wait_for node_has "rdma:4 rdma:4"
+ok "until it is gone" wait_for devices_are "rdma:4 rdma:4"
 
 # --- Jobs made with kubectl ---------------------------------------------------
 
