@@ -176,7 +176,6 @@ START_TEST(a_new_token_is_read_when_the_old_one_is_refused)
 	ck_assert(sent("Bearer old\r\n"));
 
 	world_file(&w, "token", "new");
-	world_wait(&w, w.limits.reload_ms);
 	server_json(w.server, "GET /x", 401, "", "{}");
 	server_json(w.server, "GET /x", 200, "", "{}");
 	ask(&r);
