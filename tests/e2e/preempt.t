@@ -50,6 +50,7 @@ is "the other waits" "$(state_of "$low")" PENDING
 is "and was preempted" "$(field "$low" preemptions)" 1
 open_gate k
 becomes "until it is its turn again" "$low" RUNNING
+rm "$dir/gate.l" # the job need not wait for it, but for no grace of 60 s
 aicancel --wait "$low"
 
 low=$(sleeper -q hard -c 4)
