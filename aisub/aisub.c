@@ -174,20 +174,19 @@ static void print_evicts(const json_t *evicts)
 		putchar('\n');
 }
 
-/* Print the result of --test-only: "would start now on n0", or why not. */
-static void print_test(json_t *test)
+static const char *text_of(const json_t *obj, const char *key)
 {
-	const char *nodes = json_string_value(json_object_get(test, "nodes"));
-	const char *reason = json_string_value(json_object_get(test, "reason"));
-	const char *text =
-	    json_string_value(json_object_get(test, "reason_text"));
+	return json_string_value(json_object_get(obj, key));
+}
+
+/* Print "would wait (Resources): ...". */
+static void print_wait(json_t *test)
+{
+	const char *reason = text_of(test, "reason");
+	const char *text = text_of(test, "reason_text");
 	json_t *expected = json_object_get(test, "expected_start");
 	struct buf when = { 0 };
 
-	if (json_is_true(json_object_get(test, "starts"))) {
-		printf("would start now on %s\n", nodes ? nodes : "?");
-		return;
-	}
 	if (json_is_integer(expected)) {
 		buf_puts(&when, "would start at ");
 		format_time(&when, json_integer_value(expected));
@@ -198,6 +197,37 @@ static void print_test(json_t *test)
 	       text ? text : "?");
 	buf_free(&when);
 	print_evicts(json_object_get(test, "evicts"));
+}
+
+/* Print the devices that the job would get, and when it would start if it
+ * demanded what it prefers and would not get. */
+static void print_devices(json_t *test)
+{
+	const char *devices = text_of(test, "devices");
+	json_t *demand = json_object_get(test, "demand");
+	const char *numa = text_of(demand, "numa");
+	const char *links = text_of(demand, "links");
+
+	if (devices)
+		printf("devices %s\n", devices);
+	if (!demand)
+		return;
+	printf("with%s%s%s%s it ", numa ? " --numa " : "", numa ? numa : "",
+	       links ? " --links " : "", links ? links : "");
+	print_wait(demand);
+}
+
+/* Print the result of --test-only: "would start now on n0", or why not. */
+static void print_test(json_t *test)
+{
+	const char *nodes = text_of(test, "nodes");
+
+	if (json_is_true(json_object_get(test, "starts"))) {
+		printf("would start now on %s\n", nodes ? nodes : "?");
+		print_devices(test);
+	} else {
+		print_wait(test);
+	}
 }
 
 /* For --json, print the job as `aiq --json` does. An array may have several

@@ -5,6 +5,7 @@
 
 #include "aischedd/op/access.h"
 #include "aischedd/op/submit.h"
+#include "aischedd/read/listing_devices.h"
 #include "aischedd/session.h"
 #include "aischedd/state/pass/sweep.h"
 #include "aischedd/state/pass/what_if.h"
@@ -12,6 +13,7 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
+#include "libcommon/topology.h"
 
 /* The loop's thread plans a snapshot that has at most this number of rows and
  * nodes. */
@@ -35,6 +37,10 @@ struct tryout {
 	bool held_up;
 	/* index of the job that is planned now */
 	size_t at;
+	/* The job prefers few NUMA nodes or link groups, and would start
+	 * without these: it is planned again, demanding them. */
+	bool demands;
+	struct spec demand;
 	struct state_test *test; /* NULL: no job is being planned */
 	struct arena *past;      /* snapshot of the last test; NULL: freed */
 	int result;              /* result of the last test */
@@ -64,28 +70,81 @@ static json_t *id_list(const uint64_t *id, size_t n)
 	return list;
 }
 
-static json_t *show(const struct what_if *w, const char *text)
+/* Returns the job that is planned now. */
+static const struct spec *spec_now(const struct tryout *t)
 {
-	return json_pack(
-	    "{s:b, s:s, s:s, s:o, s:o, s:s, s:o}", "starts", w->starts,
+	return t->demands ? &t->demand : &t->what.spec[t->at];
+}
+
+static json_t *show(const struct tryout *t, const struct what_if *w,
+                    const char *text)
+{
+	struct buf devices = { 0 };
+	json_t *ret;
+
+	if (w->place)
+		listing_devices(t->d->state, w->place, spec_now(t)->gpu_type,
+		                &devices);
+	ret = json_pack(
+	    "{s:b, s:s, s:s, s:o, s:o, s:s, s:s?, s:o}", "starts", w->starts,
 	    "reason", reason_name(w->why), "reason_text", text,
 	    "expected_start",
 	    w->expected == NO_TIME ? json_null() : json_integer(w->expected),
 	    "position", w->position ? json_integer(w->position) : json_null(),
-	    "nodes", w->nodes.data ? w->nodes.data : "", "evicts",
-	    id_list(w->evict, w->nevicts));
+	    "nodes", w->nodes.data ? w->nodes.data : "", "devices",
+	    devices.data, "evicts", id_list(w->evict, w->nevicts));
+	buf_free(&devices);
+	return ret;
 }
 
-/* Begin to plan the job t->at. Fails if it may no longer be submitted. */
+/* Whether the only job of the request, which would start as `w` says, prefers
+ * fewer NUMA nodes or link groups than it would get. Sets t->demand to the
+ * same job that demands them. */
+static bool misses_wish(struct tryout *t, const struct what_if *w)
+{
+	const struct spec *spec = &t->what.spec[t->at];
+	bool numas, links;
+
+	if (t->what.n > 1 || t->demands || !w->place)
+		return false;
+	listing_apart(t->d->state, w->place, &numas, &links);
+	numas &= numa_parse(spec->numa) == NUMA_PREFER;
+	links &= links_parse(spec->links) == LINKS_PREFER;
+	t->demand = *spec;
+	if (numas)
+		t->demand.numa = "tight";
+	if (links)
+		t->demand.links = "strict";
+	return numas || links;
+}
+
+/* Add what became of the job that demands what was preferred only, unless it
+ * would start just as well. */
+static void add_demand(struct tryout *t, const struct what_if *w,
+                       const char *text)
+{
+	json_t *test = json_array_get(t->tests, t->at);
+	json_t *demand;
+
+	if (w->starts)
+		return;
+	demand = show(t, w, text);
+	json_object_update_new(demand,
+	                       json_pack("{s:s?, s:s?}", "numa", t->demand.numa,
+	                                 "links", t->demand.links));
+	json_object_set_new(test, "demand", demand);
+}
+
+/* Begin to plan a job. Fails if it may no longer be submitted. */
 static int begin(struct tryout *t, struct err *err)
 {
 	struct daemon *d = t->d;
-	const struct spec *spec = &t->what.spec[t->at];
+	const struct spec *spec = spec_now(t);
 	struct submitter who = access_submitter(t->peer);
 	uint32_t queue = t->what.queue[t->at];
 	uint64_t ahead = 0, before = steps_so_far;
 
-	if (t->waited &&
+	if ((t->waited || t->demands) &&
 	    submit_check_one(d, t->peer, spec, &ahead, &queue, err) < 0)
 		return -1;
 	t->test = state_test_take(d->state, spec, &who, queue, clock_wall_s());
@@ -108,10 +167,17 @@ static int end(struct tryout *t, struct err *err)
 {
 	const char *text;
 	const struct what_if *w = state_test_tell(t->d->state, t->test, &text);
+	bool again = misses_wish(t, w);
 
-	json_array_append_new(t->tests, show(w, text));
+	if (t->demands)
+		add_demand(t, w, text);
+	else
+		json_array_append_new(t->tests, show(t, w, text));
 	t->past = state_test_end(t->d->state, t->test);
 	t->test = NULL;
+	t->demands = again;
+	if (again)
+		return 0;
 	if (++t->at < t->what.n && t->steps > STEPS_TURN / 4)
 		return err_set(err, EMSGSIZE,
 		               "%zu jobs at once take too long to plan: test "
@@ -161,8 +227,14 @@ static int go_on(struct tryout *t, struct err *err)
 			t->held_up = t->waited = true;
 			return 1;
 		}
-		if (begin(t, err) < 0)
-			return -1;
+		if (begin(t, err) < 0) {
+			if (!t->demands)
+				return -1;
+			/* The demand cannot be made in its pools. */
+			t->demands = false;
+			t->at++;
+			continue;
+		}
 		if (state_test_size(t->test) > TRY_INLINE)
 			return plan_beside(t, err);
 		plan(t);

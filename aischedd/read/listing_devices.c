@@ -127,8 +127,17 @@ static void put_predicted(struct buf *out, const struct had *had)
 	buf_puts(out, ", predicted)");
 }
 
+/* Whether the GPUs of the node are in several link groups. */
+static bool has_groups(const struct node *node)
+{
+	for (uint32_t g = 1; g < node->ngpus; g++)
+		if (node_gpu_link(node, g) != node_gpu_link(node, 0))
+			return true;
+	return false;
+}
+
 static void put_had(struct buf *out, const struct had *had, bool many,
-                    const char *type)
+                    bool groups, const char *type)
 {
 	if (had->gpus) {
 		if (had->parted && type)
@@ -140,7 +149,9 @@ static void put_had(struct buf *out, const struct had *had, bool many,
 		if (many) {
 			buf_puts(out, " (NUMA");
 			put_bits(out, had->gpu_numas);
-			buf_puts(out, ", links");
+		}
+		if (many || groups) {
+			buf_puts(out, many ? ", links" : " (links");
 			put_bits(out, had->links);
 			buf_addc(out, ')');
 		}
@@ -184,9 +195,31 @@ bool listing_devices(const struct state *state, const struct placement *place,
 		if (predicted && (had.gpus || had.ncpus))
 			put_predicted(out, &had);
 		else
-			put_had(out, &had, many, type);
+			put_had(out, &had, many, has_groups(node), type);
 		put_devs(out, conf, node, had.devs,
 		         !had.gpus && !(many && had.ncpus));
 	}
 	return out->len > was;
+}
+
+void listing_apart(const struct state *state, const struct placement *place,
+                   bool *numas, bool *links)
+{
+	struct had there = { 0 };
+
+	*numas = *links = false;
+	for (uint32_t i = 0; i < place->ntasks; i++) {
+		const struct node *node =
+		    state_node(state, place->task[i].node);
+		struct had had = { 0 };
+		uint64_t in;
+
+		if (i && place->task[i].node != place->task[i - 1].node)
+			there.links = 0;
+		look_at(&had, place, i, node);
+		in = had.gpu_numas | had.cpu_numas;
+		there.links |= had.links;
+		*numas |= (in & (in - 1)) != 0;
+		*links |= (there.links & (there.links - 1)) != 0;
+	}
 }

@@ -19,4 +19,9 @@
 bool listing_devices(const struct state *state, const struct placement *place,
                      const char *type, struct buf *out);
 
+/* Set *numas if a task has devices of several NUMA nodes, and *links if the job
+ * has GPUs of several link groups on a node. */
+void listing_apart(const struct state *state, const struct placement *place,
+                   bool *numas, bool *links);
+
 #endif

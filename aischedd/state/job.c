@@ -293,6 +293,21 @@ struct placement *placement_named(const struct placement *place)
 	return ret;
 }
 
+struct placement *placement_of_plan(const struct plan *plan, uint32_t first,
+                                    uint32_t ntasks)
+{
+	struct placement *place = placement_new(ntasks, plan->task + first,
+	                                        plan->cpu_use),
+			 *ret;
+
+	if (!plan->held)
+		return place;
+	ret = placement_named(place);
+	memcpy(ret->devs, plan->held + first, ntasks * sizeof(*ret->devs));
+	free(place);
+	return ret;
+}
+
 struct placement *placement_join(const struct placement *a,
                                  const struct placement *b)
 {

@@ -253,6 +253,9 @@ int64_t job_elapsed(const struct job *job, int64_t now);
 struct placement *placement_new(uint32_t ntasks, const struct snap_task *task,
                                 const struct snap_cpu_use *cpu_use);
 struct placement *placement_copy(const struct placement *place);
+/* Copy ntasks tasks of the plan, from `first` on. */
+struct placement *placement_of_plan(const struct plan *plan, uint32_t first,
+                                    uint32_t ntasks);
 /* Copy a placement, with an array of devices even if its tasks have none. */
 struct placement *placement_named(const struct placement *place);
 /* Copy the tasks of both; either may be NULL. */

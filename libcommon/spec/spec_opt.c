@@ -139,6 +139,8 @@ const struct opt spec_opts[] = {
 	{ 0, "numa", "strict|tight|prefer",
 	  "each task in one NUMA node, or as few as possible",
 	  spec_set_text, AT(spec.numa), false },
+	{ 0, "gres-flags", "FLAGS", NULL,
+	  spec_set_gres_flags, AT(spec.numa), false },
 	{ 0, "links", "strict|prefer|any",
 	  "GPUs on a node in few link groups (prefer)",
 	  spec_set_text, AT(spec.links), false },

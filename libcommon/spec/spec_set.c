@@ -260,8 +260,13 @@ static int set_gres_gpu(struct submit *submit, const struct opt *opt,
 	    !mig_is_name(strrchr(rest, ':') + 1))
 		return spec_set_gpus(submit, opt, rest + 1, err);
 	gpus = xasprintf("%s:1", rest + 1);
-	rc = spec_set_gpus(submit, opt, gpus, err);
+	rc = spec_set_gpus(submit, opt, gpus, NULL);
 	free(gpus);
+	if (rc < 0)
+		return err_set(err, EINVAL,
+		               "'%s': use gpu[:TYPE][:NUMBER], or "
+		               "NAME[:NUMBER] of other devices",
+		               value);
 	return rc;
 }
 
@@ -305,6 +310,20 @@ int spec_set_gres(void *ctx, const struct opt *opt, const char *value,
 		    arena_strdup(submit->arena, devices.data);
 	buf_free(&devices);
 	return rc;
+}
+
+/* The flag enforce-binding is --numa strict; others have no effect. */
+int spec_set_gres_flags(void *ctx, const struct opt *opt, const char *value,
+                        struct err *err)
+{
+	static const char flag[] = "enforce-binding";
+
+	for (size_t len; *value; value += len + (value[len] == ',')) {
+		len = strcspn(value, ",");
+		if (len == strlen(flag) && !strncmp(value, flag, len))
+			return spec_set_text(ctx, opt, "strict", err);
+	}
+	return 0;
 }
 
 /* As in Slurm, --time=0 means no limit. */

@@ -19,6 +19,9 @@ opt_set_fn spec_set_text, spec_set_workdir, spec_set_flag, spec_set_int,
 /* An option of recurring work. */
 opt_set_fn spec_set_cron;
 
+/* Slurm's --gres-flags; the offset is that of spec.numa. */
+opt_set_fn spec_set_gres_flags;
+
 /* For options that are accepted but have no effect. */
 opt_set_fn spec_set_ignored;
 

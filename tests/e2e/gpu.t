@@ -99,6 +99,31 @@ becomes "a job with two" "$id" COMPLETED
 like "has two that are linked" "$(cat "slurm-$id.out")" \
 	'^PCI_BUS_ID (0,2 GPU-0000,GPU-0002|1,3 GPU-0001,GPU-0003)$'
 
+
+# GPU 0 and 1 are taken, so the free ones are of two groups.
+echo 'scheduling { consolidate = no }' >>"$conf"
+run aictl reload
+gate l
+for id in 1 2 3; do
+	part=$(submit -c 0.1 --mem 10M --gpus-per-task 1 --links any -t "${id}0" \
+		--wrap "$(at_gate l)")
+	wait_for is_state "$part" RUNNING
+done
+second=$(submit -c 0.1 --mem 10M --gpus-per-task 1 --links any -t 40 \
+	--wrap "$(at_gate l)")
+wait_for is_state "$second" RUNNING
+run aicancel --wait "$second" "$((second - 2))"
+run aisub --test-only -c 0.1 --mem 10M --gpus-per-task 2 --wrap true
+like "--test-only names the GPUs" "$(echo "$out" | head -n 2 | xargs)" \
+	"^would start now on .* devices .*: GPU [0-3][-,][0-3] \\(links 0-1\\)\$"
+like "and when they could be of one group" "$(echo "$out" | tail -n 1)" \
+	'^with --links strict it would start at .* \(LinkAlignment\): needs 2 GPUs in one link group; .* has 1 in one, and 2 free in all; waits for'
+run aisub --test-only -c 0.1 --mem 10M --gpus-per-task 2 --links any --wrap true
+is "if that is preferred" "$(echo "$out" | grep -c .)" 2
+open_gate l
+open_gate l
+sed -i '$d' "$conf"
+
 # --- MIG instances ----------------------------------------------------------------
 
 # FILE N: whether the file has this many lines

@@ -110,22 +110,6 @@ static void happen(struct apply *a, struct job *job, struct event_in ev)
 	state_event(a->state, job, &ev, NULL);
 }
 
-/* Returns the tasks of the plan from `first` on as a placement. */
-static struct placement *placement_of(const struct plan *plan, uint32_t first,
-                                      uint32_t ntasks)
-{
-	struct placement *place = placement_new(ntasks, plan->task + first,
-	                                        plan->cpu_use),
-			 *ret;
-
-	if (!plan->held)
-		return place;
-	ret = placement_named(place);
-	memcpy(ret->devs, plan->held + first, ntasks * sizeof(*ret->devs));
-	free(place);
-	return ret;
-}
-
 static bool is_elastic(const struct snap *snap, uint32_t req)
 {
 	return snap->req.min_tasks[req] < snap->req.tasks[req];
@@ -166,7 +150,7 @@ static void apply_start(struct apply *a, const struct start *start)
 		return;
 	if (job->tasks.n)
 		job = state_split_task(state, job, idset_min(&job->tasks));
-	place = placement_of(a->plan, start->task_first, start->ntasks);
+	place = placement_of_plan(a->plan, start->task_first, start->ntasks);
 	ev.place = place;
 	counts_slip(state, a->snap, a->snap->member[start->member].job, a->now);
 	if (start->backfilled && ev.kind == EV_start)
@@ -186,7 +170,7 @@ static void apply_grow(struct apply *a, const struct grow *grow)
 	    !nodes_are_up(a->state, task, grow->ntasks) ||
 	    !affinity_still_fits(a->state, job, task, grow->ntasks))
 		return;
-	place = placement_of(a->plan, grow->task_first, grow->ntasks);
+	place = placement_of_plan(a->plan, grow->task_first, grow->ntasks);
 	happen(a, job, (struct event_in){ .kind = EV_grow, .place = place });
 	free(place);
 	a->more = true;

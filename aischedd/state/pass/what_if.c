@@ -183,6 +183,8 @@ static void tell_plan(const struct state *state, struct state_test *test)
 		test->what.starts = true;
 		test->what.expected = snap->now;
 		start_nodes(&o, start, &test->what.nodes);
+		test->what.place = placement_of_plan(
+		    test->plan, start->task_first, start->ntasks);
 	} else if (claim) {
 		preempting(&o, claim, &test->what, &test->text);
 	} else {
@@ -197,6 +199,7 @@ struct arena *state_test_end(struct state *state, struct state_test *test)
 	if (test->taken)
 		state_end_snapshot(state, test->taken);
 	free(test->what.evict);
+	free(test->what.place);
 	buf_free(&test->what.nodes);
 	buf_free(&test->text);
 	free(test);

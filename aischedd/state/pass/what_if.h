@@ -17,14 +17,16 @@
 struct what_if {
 	bool starts; /* the job would start at once */
 	enum reason why;
-	int64_t expected;  /* expected start, unix seconds, or NO_TIME */
-	uint32_t position; /* position in its queue; 0: none */
-	struct buf nodes;  /* where its tasks would run: "n0*2,n1" */
-	uint64_t *evict;   /* ids of jobs that would be evicted or suspended */
+	int64_t expected;        /* expected start, unix seconds, or NO_TIME */
+	uint32_t position;       /* position in its queue; 0: none */
+	struct buf nodes;        /* where its tasks would run: "n0*2,n1" */
+	struct placement *place; /* what they would have; NULL: it would wait */
+	uint64_t *evict; /* ids of jobs that would be evicted or suspended */
 	size_t nevicts;
 };
 
 struct arena;
+struct placement;
 struct state_test;
 
 /*
