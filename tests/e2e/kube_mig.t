@@ -100,6 +100,27 @@ nothing_runs()
 }
 ok "all end" wait_for nothing_runs
 
+# --- partitions that pods share ----------------------------------------------------
+
+# Whether aictl status says that partitions of this resource are shared
+shared()
+{
+	aictl status | grep -qF "node 'mig-0' counts each partition of '$1' several"
+}
+kube label node mig-0 nvidia.com/mig-1g.10gb.replicas=4 >/dev/null
+counts mig-0 '"nvidia.com/mig-2g.20gb.shared": "4"'
+ok "partitions that pods share are told" wait_for shared nvidia.com/mig-1g.10gb
+unlike "not as unknown" "$(aictl status)" "of a MIG profile"
+fails "no job gets one" 1 "MIG profile 1g.10gb; there are 3g.40gb, 1g.10gb+me" \
+	aisub --gpus-per-task 1g.10gb:1 --wrap true
+kube label node mig-0 nvidia.com/mig-1g.10gb.replicas- >/dev/null
+ok "nor those of a renamed resource" wait_for shared \
+	nvidia.com/mig-2g.20gb.shared
+counts mig-0 '"nvidia.com/mig-2g.20gb.shared": null'
+ok "until pods do not share them" wait_for "! shared nvidia.com/mig"
+ok "then they are partitions again" wait_for node_has mig-0 \
+	'parts=-,3g.40gb@0/3g.40gb@4,1g.10gb@0/'
+
 # --- pods of others ----------------------------------------------------------------
 
 kube create -f - >/dev/null <<-END
@@ -145,6 +166,9 @@ ok "one that asks for more is refused" wait_for says both \
 kube_limited_job "$ns" two '"nvidia.com/mig-1g.10gb": "2"'
 ok "and one that asks for two" wait_for says two \
 	'a task can have one 1g\.10gb, not 2'
+kube_limited_job "$ns" shared '"nvidia.com/mig-1g.10gb.shared": "1"'
+ok "and one for partitions that pods share" wait_for says shared \
+	'of which pods share each partition'
 kube_limited_job "$ns" odd '"nvidia.com/mig-9g.99gb": "1"'
 ok "and one with an unknown profile" wait_for says odd \
 	"does not count resource 'nvidia.com/mig-9g.99gb'"

@@ -9,6 +9,7 @@
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/client/watch.h"
 #include "aischedd/run/kube/device/devices.h"
+#include "aischedd/run/kube/device/first.h"
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/object/node.h"
 #include "aischedd/run/kube/object/partition.h"
@@ -28,7 +29,7 @@ enum {
 };
 
 struct kube_node {
-	char *name;
+	char *name;      /* the first member, for kube_first() */
 	bool exists;     /* false: known only from the nodeName of pods */
 	bool there;      /* it exists and is in the pool */
 	bool marked;     /* the list being read has not shown it yet */
@@ -456,19 +457,22 @@ void kube_nodes_news(struct kube_nodes *nodes, enum kube_news news, json_t *obj)
 	}
 }
 
+static bool has_unknown_parts(const void *node, const void *arg)
+{
+	const struct kube_node *it = node;
+
+	(void)arg;
+	return it->there && it->said.part_unknown;
+}
+
 /* Append that a node has partitions of which jobs cannot ask for any. */
 static void put_unknown_parts(const struct kube_nodes *nodes, struct buf *out)
 {
-	const struct kube_node *node, *first = NULL;
-	size_t n = 0, at = 0;
+	size_t n;
+	const struct kube_node *first =
+	    kube_first(&nodes->by_name, has_unknown_parts, NULL, &n);
 
-	while ((node = map_each(&nodes->by_name, &at))) {
-		if (!node->there || !node->said.part_unknown)
-			continue;
-		if (n++ == 0 || strcmp(node->name, first->name) < 0)
-			first = node;
-	}
-	if (!n)
+	if (!first)
 		return;
 	buf_printf(out,
 	           "%snode '%s' has resource '%.100s', of a MIG profile that "
@@ -478,19 +482,48 @@ static void put_unknown_parts(const struct kube_nodes *nodes, struct buf *out)
 		buf_printf(out, ", and %zu more have such", n - 1);
 }
 
+static bool has_shared_parts(const void *node, const void *arg)
+{
+	const struct kube_node *it = node;
+
+	(void)arg;
+	return it->there && it->said.part_shared;
+}
+
+/* Append that partitions of a node are not given, because pods share each of
+ * them. */
+static void put_shared_parts(const struct kube_nodes *nodes, struct buf *out)
+{
+	size_t n;
+	const struct kube_node *first =
+	    kube_first(&nodes->by_name, has_shared_parts, NULL, &n);
+
+	if (!first)
+		return;
+	buf_printf(out,
+	           "%snode '%s' counts each partition of '%.100s' several "
+	           "times, for pods to share: none is given to jobs",
+	           out->len ? "; " : "", first->name, first->said.part_shared);
+	if (n > 1)
+		buf_printf(out, "; so do %zu more", n - 1);
+}
+
+static bool has_replicas(const void *node, const void *arg)
+{
+	const struct kube_node *it = node;
+
+	(void)arg;
+	return it->there && it->said.replicas > 1;
+}
+
 /* Append that a node's GPUs are not given, because pods share each of them. */
 static void put_replicas(const struct kube_nodes *nodes, struct buf *out)
 {
-	const struct kube_node *node, *first = NULL;
-	size_t n = 0, at = 0;
+	size_t n;
+	const struct kube_node *first =
+	    kube_first(&nodes->by_name, has_replicas, NULL, &n);
 
-	while ((node = map_each(&nodes->by_name, &at))) {
-		if (!node->there || node->said.replicas <= 1)
-			continue;
-		if (n++ == 0 || strcmp(node->name, first->name) < 0)
-			first = node;
-	}
-	if (!n)
+	if (!first)
 		return;
 	buf_printf(out,
 	           "%snode '%s' counts each of its GPUs %" PRIi64
@@ -501,19 +534,21 @@ static void put_replicas(const struct kube_nodes *nodes, struct buf *out)
 		buf_printf(out, "; so do %zu more", n - 1);
 }
 
+static bool lacks_levels(const void *node, const void *arg)
+{
+	const struct kube_node *it = node;
+	const struct conf_topology *topology = arg;
+
+	return it->there && kube_node_depth(&it->said) < topology->levels.n;
+}
+
 static void put_levels(const struct kube_nodes *nodes, struct buf *out)
 {
-	const struct kube_node *node, *first = NULL;
-	size_t n = 0, at = 0;
+	size_t n;
+	const struct kube_node *first =
+	    kube_first(&nodes->by_name, lacks_levels, nodes->topology, &n);
 
-	while ((node = map_each(&nodes->by_name, &at))) {
-		if (!node->there ||
-		    kube_node_depth(&node->said) >= nodes->topology->levels.n)
-			continue;
-		if (n++ == 0 || strcmp(node->name, first->name) < 0)
-			first = node;
-	}
-	if (!n)
+	if (!first)
 		return;
 	buf_printf(out, "node '%s' has no label for level '%s'", first->name,
 	           nodes->topology->levels.s[kube_node_depth(&first->said)]);
@@ -526,6 +561,7 @@ const char *kube_nodes_lacks(struct kube_nodes *nodes)
 	buf_clear(&nodes->lacks);
 	put_levels(nodes, &nodes->lacks);
 	put_unknown_parts(nodes, &nodes->lacks);
+	put_shared_parts(nodes, &nodes->lacks);
 	put_replicas(nodes, &nodes->lacks);
 	return nodes->lacks.len ? nodes->lacks.data : NULL;
 }

@@ -7,6 +7,7 @@
 #include <sys/queue.h>
 
 #include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/device/first.h"
 #include "aischedd/run/kube/device/shown.h"
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/object/pod.h"
@@ -37,7 +38,7 @@ struct kind_dev {
 };
 
 struct kind_node {
-	char *name;
+	char *name; /* the first member, for kube_first() */
 	LIST_HEAD(, kind_slice) slices;
 	uint32_t nslices;
 	bool stale; /* slices changed after they were looked at */
@@ -494,30 +495,37 @@ static char *what_is_gone(const struct kube *kube, const struct kind_node *node)
 	return NULL;
 }
 
+struct lack {
+	const struct kube *kube;
+	lack_fn *fn;
+};
+
+static bool has_lack(const void *node, const void *arg)
+{
+	const struct kind_node *it = node;
+	const struct lack *lack = arg;
+	char *text = kube_nodes_is_there(lack->kube->nodes, it->name)
+	                 ? lack->fn(lack->kube, it)
+	                 : NULL;
+	bool ret = text != NULL;
+
+	free(text);
+	return ret;
+}
+
 /* Append what fn says of the first node in order of their names, and how many
  * more there are. */
 static void put_lack(struct kube *kube, lack_fn *fn, struct buf *out)
 {
-	const struct kind_node *node, *first = NULL;
-	size_t n = 0, at = 0;
-	char *text = NULL;
+	struct lack lack = { kube, fn };
+	size_t n;
+	const struct kind_node *first =
+	    kube_first(&kube->kinds.nodes, has_lack, &lack, &n);
+	char *text;
 
-	while ((node = map_each(&kube->kinds.nodes, &at))) {
-		char *now = kube_nodes_is_there(kube->nodes, node->name)
-		                ? fn(kube, node)
-		                : NULL;
-
-		n += now != NULL;
-		if (now && (!first || strcmp(node->name, first->name) < 0)) {
-			first = node;
-			free(text);
-			text = now;
-		} else {
-			free(now);
-		}
-	}
-	if (!n)
+	if (!first)
 		return;
+	text = fn(kube, first);
 	buf_printf(out, "%snode '%s' %s", out->len ? "; " : "", first->name,
 	           text);
 	if (n > 1)

@@ -9,6 +9,7 @@
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/device/counters.h"
 #include "aischedd/run/kube/device/devices.h"
+#include "aischedd/run/kube/device/first.h"
 #include "aischedd/run/kube/device/made.h"
 #include "aischedd/run/kube/device/parts.h"
 #include "aischedd/run/kube/kube.h"
@@ -552,23 +553,27 @@ static uint32_t find_missing(const struct kube_shown *node, uint32_t *ret)
 	return n;
 }
 
+static bool has_missing(const void *node, const void *arg)
+{
+	const struct kube_shown *it = node;
+	const struct kube *kube = arg;
+	uint32_t gpu;
+
+	return !it->closed && !it->stale && it->nslices &&
+	       kube_nodes_is_there(kube->nodes, it->name) &&
+	       find_missing(it, &gpu);
+}
+
 /* Append a text that names a node whose slices no longer list all GPUs, and
  * counts others. */
 static void put_missing(struct kube *kube, struct buf *out)
 {
-	const struct kube_shown *node, *first = NULL;
 	uint32_t gpu = 0, missing;
-	size_t n = 0, at = 0;
+	size_t n;
+	const struct kube_shown *first =
+	    kube_first(&kube->devices.nodes, has_missing, kube, &n);
 
-	while ((node = map_each(&kube->devices.nodes, &at))) {
-		if (node->closed || node->stale || !node->nslices ||
-		    !kube_nodes_is_there(kube->nodes, node->name) ||
-		    !find_missing(node, &gpu))
-			continue;
-		if (n++ == 0 || strcmp(node->name, first->name) < 0)
-			first = node;
-	}
-	if (!n)
+	if (!first)
 		return;
 	missing = find_missing(first, &gpu);
 	buf_printf(out,
@@ -583,19 +588,21 @@ static void put_missing(struct kube *kube, struct buf *out)
 		buf_printf(out, "; %zu more nodes lack some", n - 1);
 }
 
+static bool is_closed(const void *node, const void *arg)
+{
+	const struct kube_shown *it = node;
+	const struct kube *kube = arg;
+
+	return it->closed && kube_nodes_is_there(kube->nodes, it->name);
+}
+
 static void put_closed(struct kube *kube, struct buf *out)
 {
-	const struct kube_shown *node, *first = NULL;
-	size_t n = 0, at = 0;
+	size_t n;
+	const struct kube_shown *first =
+	    kube_first(&kube->devices.nodes, is_closed, kube, &n);
 
-	while ((node = map_each(&kube->devices.nodes, &at))) {
-		if (!node->closed ||
-		    !kube_nodes_is_there(kube->nodes, node->name))
-			continue;
-		if (n++ == 0 || strcmp(node->name, first->name) < 0)
-			first = node;
-	}
-	if (!n)
+	if (!first)
 		return;
 	buf_printf(out, "%snode '%s' %s", out->len ? "; " : "", first->name,
 	           first->closed);
@@ -603,52 +610,55 @@ static void put_closed(struct kube *kube, struct buf *out)
 		buf_printf(out, "; GPUs of %zu more are not given", n - 1);
 }
 
-static const char *unknown_of(const struct kube_shown *node)
+static bool lists_unknown(const void *node, const void *arg)
 {
-	return node->unknown;
+	const struct kube_shown *it = node;
+	const struct kube *kube = arg;
+
+	return it->unknown && !it->closed &&
+	       kube_nodes_is_there(kube->nodes, it->name);
 }
 
-static const char *unmade_of(const struct kube_shown *node)
+static bool lists_unmade(const void *node, const void *arg)
 {
-	return node->unmade;
+	const struct kube_shown *it = node;
+	const struct kube *kube = arg;
+
+	return it->unmade && !it->closed &&
+	       kube_nodes_is_there(kube->nodes, it->name);
 }
 
-/* Append that nodes list what no job can ask for, with the first of them.
- * name_of: returns the name of what a node lists so, or NULL. */
-static void put_listed(struct kube *kube,
-                       const char *name_of(const struct kube_shown *node),
-                       const char *lists, const char *why, struct buf *out)
+/* Append what the first of n nodes lists that no job can ask for. */
+static void put_listed(const struct kube_shown *first, size_t n,
+                       const char *what, const char *name, const char *why,
+                       struct buf *out)
 {
-	const struct kube_shown *node, *first = NULL;
-	size_t n = 0, at = 0;
-
-	while ((node = map_each(&kube->devices.nodes, &at))) {
-		if (!name_of(node) || node->closed ||
-		    !kube_nodes_is_there(kube->nodes, node->name))
-			continue;
-		if (n++ == 0 || strcmp(node->name, first->name) < 0)
-			first = node;
-	}
-	if (!n)
-		return;
 	buf_printf(out, "%snode '%s' lists %s '%s'%s", out->len ? "; " : "",
-	           first->name, lists, name_of(first), why);
+	           first->name, what, name, why);
 	if (n > 1)
 		buf_printf(out, ", and %zu more list such", n - 1);
 }
 
 void kube_shown_lacks(struct kube *kube, struct buf *out)
 {
+	const struct map *nodes = &kube->devices.nodes;
+	const struct kube_shown *first;
+	size_t n;
+
 	put_closed(kube, out);
 	put_missing(kube, out);
-	put_listed(kube, unknown_of, "partition",
-	           ", of a MIG profile that aisched does not know: jobs cannot "
-	           "have it",
-	           out);
-	put_listed(kube, unmade_of, "partitions of GPU",
-	           " that are not those of a MIG model that aisched knows: "
-	           "jobs cannot have them",
-	           out);
+	first = kube_first(nodes, lists_unknown, kube, &n);
+	if (first)
+		put_listed(first, n, "partition", first->unknown,
+		           ", of a MIG profile that aisched does not know: "
+		           "jobs cannot have it",
+		           out);
+	first = kube_first(nodes, lists_unmade, kube, &n);
+	if (first)
+		put_listed(first, n, "partitions of GPU", first->unmade,
+		           " that are not those of a MIG model that aisched "
+		           "knows: jobs cannot have them",
+		           out);
 }
 
 /* Returns the device that a pod gets of a GPU: the GPU, or this partition of

@@ -45,7 +45,7 @@ struct kube_numbered {
 
 /* A node that has slices. */
 struct kube_shown {
-	char *name;
+	char *name; /* the first member, for kube_first() */
 	LIST_HEAD(, kube_seen_slice) slices;
 	uint32_t nslices;
 	bool stale;    /* slices changed after they were looked at */

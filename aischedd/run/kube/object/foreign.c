@@ -225,6 +225,20 @@ static bool is_counted(const struct wish *w, const char *resource)
 	       (kube_partition_is(resource, &profile) && profile);
 }
 
+static int refuse_resource(const struct wish *w, const char *resource,
+                           struct err *err)
+{
+	if (kube_partition_is_shared(resource))
+		return err_set(err, EINVAL,
+		               "its pods ask for '%.100s', of which pods share "
+		               "each partition: jobs get whole ones only",
+		               resource);
+	return err_set(err, EINVAL,
+	               "pool '%s' does not count resource '%.100s', only cpu, "
+	               "memory and %s",
+	               w->pool->name, resource, w->pool->gpu_resource);
+}
+
 /* Refuse requests for resources that the pool does not count. */
 static int check_resources(const struct wish *w, const json_t *resources,
                            struct err *err)
@@ -239,12 +253,7 @@ static int check_resources(const struct wish *w, const json_t *resources,
 		json_object_foreach(json_object_get(resources, maps[i]), key,
 		                    value)
 			if (!is_counted(w, key))
-				return err_set(err, EINVAL,
-				               "pool '%s' does not count "
-				               "resource '%.100s', only cpu, "
-				               "memory and %s",
-				               w->pool->name, key,
-				               w->pool->gpu_resource);
+				return refuse_resource(w, key, err);
 	return 0;
 }
 

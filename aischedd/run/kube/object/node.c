@@ -208,7 +208,7 @@ static char *read_gpu_type(const json_t *labels)
 }
 
 /* A larger value of a label counts as none. */
-enum { GPU_MEM_MOST = 1 << 30 /* MiB */, REPLICAS_MOST = 1000000 };
+enum { GPU_MEM_MOST = 1 << 30 /* MiB */ };
 
 /* Returns the MiB of each GPU, as GPU feature discovery labels the node. */
 static int64_t read_gpu_mem(const json_t *labels)
@@ -219,14 +219,17 @@ static int64_t read_gpu_mem(const json_t *labels)
 	return s && parse_int(s, 1, GPU_MEM_MOST, &mib, NULL) == 0 ? mib : 0;
 }
 
-/* Returns how often the node's device plugin counts each GPU, as GPU feature
- * discovery labels the node. */
-static int64_t read_replicas(const json_t *labels)
+/* Read the partitions that the node's device plugin counts, and take those out
+ * of ret->have that are not given to jobs. */
+static void read_parts(const json_t *allocatable, const json_t *labels,
+                       struct kube_node_said *ret)
 {
-	const char *s = kube_text_at(labels, KUBE_LABEL_REPLICAS);
-	int64_t n;
+	const char *unknown = kube_partition_unknown(allocatable);
+	const char *shared =
+	    kube_partition_drop_shared(allocatable, labels, ret->have.parts);
 
-	return s && parse_int(s, 1, REPLICAS_MOST, &n, NULL) == 0 ? n : 1;
+	ret->part_unknown = unknown ? xstrdup(unknown) : NULL;
+	ret->part_shared = shared ? xstrdup(shared) : NULL;
 }
 
 static bool has_our_taint(const json_t *spec)
@@ -257,21 +260,18 @@ void kube_node_read(const json_t *obj, const struct conf_pool *pool,
 	const json_t *meta = json_object_get(obj, "metadata");
 	const json_t *labels = json_object_get(meta, "labels");
 	const json_t *status = json_object_get(obj, "status");
-	const char *unknown;
+	const json_t *allocatable = json_object_get(status, "allocatable");
 
 	kube_node_read_health(obj, pool, ret);
-	ret->have = kube_amount_read(json_object_get(status, "allocatable"),
-	                             pool, false);
-	unknown =
-	    kube_partition_unknown(json_object_get(status, "allocatable"));
-	ret->part_unknown = unknown ? xstrdup(unknown) : NULL;
+	ret->have = kube_amount_read(allocatable, pool, false);
+	read_parts(allocatable, labels, ret);
 	ret->features = read_features(labels);
 	ret->taints = read_taints(json_object_get(obj, "spec"));
 	ret->dedicated = has_our_taint(json_object_get(obj, "spec"));
 	ret->runtime = read_runtime(status);
 	ret->gpu_type = read_gpu_type(labels);
 	ret->gpu_mem_mib = read_gpu_mem(labels);
-	ret->replicas = read_replicas(labels);
+	ret->replicas = kube_replicas_of(labels, KUBE_GPU);
 	if (ret->replicas > 1)
 		ret->have.gpus = 0;
 	ret->topology = read_topology(levels, labels);
@@ -289,6 +289,7 @@ bool kube_node_said_same(const struct kube_node_said *a,
 	       same_text(a->reason, b->reason) &&
 	       same_text(a->gpu_type, b->gpu_type) &&
 	       same_text(a->part_unknown, b->part_unknown) &&
+	       same_text(a->part_shared, b->part_shared) &&
 	       a->gpu_mem_mib == b->gpu_mem_mib && a->replicas == b->replicas &&
 	       same_text(a->topology, b->topology) &&
 	       same_text(a->runtime, b->runtime) &&
@@ -303,6 +304,7 @@ void kube_node_said_fini(struct kube_node_said *said)
 	free(said->reason);
 	free(said->gpu_type);
 	free(said->part_unknown);
+	free(said->part_shared);
 	free(said->topology);
 	free(said->runtime);
 	json_decref(said->features);

@@ -14,7 +14,8 @@
 /* Annotation of a node that the daemon has cordoned: the reason. */
 #define KUBE_NOTE_DRAINED "aisched.io/drained"
 
-#define KUBE_LABEL_REPLICAS "nvidia.com/gpu.replicas"
+#define KUBE_GPU            "nvidia.com/gpu"
+#define KUBE_LABEL_REPLICAS KUBE_GPU ".replicas"
 
 struct kube_node_said {
 	bool down;
@@ -30,6 +31,9 @@ struct kube_node_said {
 	int64_t replicas;
 	/* a resource of partitions whose profile is not known; or NULL */
 	char *part_unknown;
+	/* A resource of partitions that the device plugin counts several times,
+	 * for several pods to share each; or NULL. `have` has none of them. */
+	char *part_shared;
 	json_t *features, *taints;
 	bool dedicated; /* our taint keeps pods of others away */
 	char *runtime;  /* "containerd://2.2.1"; or NULL */

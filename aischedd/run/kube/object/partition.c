@@ -2,12 +2,19 @@
 #include "aischedd/run/kube/object/partition.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "aischedd/run/kube/client/json.h"
+#include "libcommon/mem.h"
+#include "libcommon/parse.h"
 
 #define PREFIX "nvidia.com/mig-"
 #define MEDIA  "+me"
+/* ends a resource of partitions each of which several pods may have at once */
+#define SHARED ".shared"
+
+enum { REPLICAS_MOST = 1000000 }; /* a larger value of a label counts as none */
 
 bool kube_partition_is(const char *resource, uint8_t *ret)
 {
@@ -67,7 +74,46 @@ const char *kube_partition_unknown(const json_t *map)
 
 	json_object_foreach((json_t *)map, key, value) {
 		if (kube_partition_is(key, &profile) && !profile &&
-		    number_of(value) > 0 && (!first || strcmp(key, first) < 0))
+		    !kube_partition_is_shared(key) && number_of(value) > 0 &&
+		    (!first || strcmp(key, first) < 0))
+			first = key;
+	}
+	return first;
+}
+
+int64_t kube_replicas_of(const json_t *labels, const char *resource)
+{
+	char *label = xasprintf("%s.replicas", resource);
+	const char *s = kube_text_at(labels, label);
+	int64_t n;
+
+	free(label);
+	return s && parse_int(s, 1, REPLICAS_MOST, &n, NULL) == 0 ? n : 1;
+}
+
+bool kube_partition_is_shared(const char *resource)
+{
+	size_t len = strlen(resource);
+
+	return !strncmp(resource, PREFIX, strlen(PREFIX)) &&
+	       len > strlen(SHARED) &&
+	       !strcmp(resource + len - strlen(SHARED), SHARED);
+}
+
+const char *kube_partition_drop_shared(const json_t *map, const json_t *labels,
+                                       uint16_t ret[MIG_PROFILES_MOST])
+{
+	const char *key, *first = NULL;
+	json_t *value;
+	uint8_t profile;
+
+	json_object_foreach((json_t *)map, key, value) {
+		if (!kube_partition_is(key, &profile) ||
+		    (!kube_partition_is_shared(key) &&
+		     kube_replicas_of(labels, key) == 1))
+			continue;
+		ret[profile] = 0;
+		if (number_of(value) > 0 && (!first || strcmp(key, first) < 0))
 			first = key;
 	}
 	return first;

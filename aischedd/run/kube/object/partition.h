@@ -29,6 +29,20 @@ void kube_partition_read(const json_t *map, uint16_t ret[MIG_PROFILES_MOST]);
  * not known; or NULL. */
 const char *kube_partition_unknown(const json_t *map);
 
+/* Returns how often the node's device plugin counts each device of a resource,
+ * for several pods to share it, as GPU feature discovery labels the node. */
+int64_t kube_replicas_of(const json_t *labels, const char *resource);
+
+/* Whether a resource is one of partitions that the plugin renamed because
+ * several pods share each of them, such as "nvidia.com/mig-1g.10gb.shared". */
+bool kube_partition_is_shared(const char *resource);
+
+/* Set the numbers of partitions that several pods share to 0: those of a node
+ * with these labels, whose resources `map` has. Returns the first resource that
+ * counts some, or NULL. */
+const char *kube_partition_drop_shared(const json_t *map, const json_t *labels,
+                                       uint16_t ret[MIG_PROFILES_MOST]);
+
 /* Put the counted partitions on as few made-up GPUs as possible, at most max,
  * the largest partitions first. Returns how many GPUs these are. */
 uint32_t kube_partition_lay(const uint16_t count[MIG_PROFILES_MOST],

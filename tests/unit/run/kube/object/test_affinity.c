@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube/object/node.h"
+#include "aischedd/run/kube/object/partition.h"
 #include "aischedd/run/kube/object/volume.h"
 #include "libcommon/constraint.h"
 #include "libcommon/mem.h"
@@ -405,8 +406,45 @@ START_TEST(gpus_that_pods_share_are_none)
 }
 END_TEST
 
+START_TEST(partitions_that_pods_share_are_none)
+{
+	static const struct conf_pool pool = { .gpu_resource = "g" };
+	static const struct strlist none;
+	static const struct {
+		const char *label, *resource, *shared;
+		int parts;
+	} is[] = {
+		{ "nvidia.com/mig-1g.10gb.replicas", "nvidia.com/mig-1g.10gb",
+		  "nvidia.com/mig-1g.10gb", 0 },
+		{ "nvidia.com/mig-2g.20gb.replicas", "nvidia.com/mig-1g.10gb",
+		  NULL, 8 },
+		{ "x", "nvidia.com/mig-1g.10gb.shared",
+		  "nvidia.com/mig-1g.10gb.shared", 0 },
+		{ "x", "nvidia.com/mig-9g.99gb.shared",
+		  "nvidia.com/mig-9g.99gb.shared", 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(is); i++) {
+		json_t *node =
+		    json_pack("{s:{s:{s:s}},s:{s:{s:s}}}", "metadata", "labels",
+		              is[i].label, "4", "status", "allocatable",
+		              is[i].resource, "8");
+		struct kube_node_said said;
+
+		kube_node_read(node, &pool, &none, &said);
+		ck_assert_pstr_eq(said.part_shared, is[i].shared);
+		ck_assert_pstr_eq(said.part_unknown, NULL);
+		ck_assert_int_eq(said.have.parts[mig_find("1g.10gb")],
+		                 is[i].parts);
+		kube_node_said_fini(&said);
+		json_decref(node);
+	}
+}
+END_TEST
+
 SUITE(kube_affinity)
 {
+	tcase_add_test(tc, partitions_that_pods_share_are_none);
 	tcase_add_test(tc, gpus_that_pods_share_are_none);
 	tcase_add_test(tc, a_node_says_its_gpu_memory);
 	tcase_add_loop_test(tc, a_pod_says_which_nodes, 0, ARRAY_SIZE(cases));
