@@ -13,12 +13,18 @@ static struct check_case {
 	suite_fn *fn;
 } entries[MAX_SUITES];
 static size_t nentries;
+static const char *suite_now;
 
 void check_register(const char *name, suite_fn *fn)
 {
 	if (nentries == MAX_SUITES)
 		abort();
 	entries[nentries++] = (struct check_case){ name, fn };
+}
+
+const char *check_suite(void)
+{
+	return suite_now;
 }
 
 static int by_name(const void *a, const void *b)
@@ -96,6 +102,7 @@ int main(void)
 		TCase *tc = tcase_create(entries[i].name);
 
 		tcase_set_timeout(tc, 300);
+		suite_now = entries[i].name;
 		entries[i].fn(tc);
 		suite_add_tcase(suite, tc);
 		srunner_add_suite(runner, suite);

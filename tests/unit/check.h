@@ -34,6 +34,9 @@ typedef void suite_fn(TCase *tc);
 
 void check_register(const char *name, suite_fn *fn);
 
+/* Returns the name of the suite to which tests are being added. */
+const char *check_suite(void);
+
 #define SUITE(name)                                                    \
 	static void suite_##name(TCase *tc);                           \
 	__attribute__((constructor)) static void register_##name(void) \

@@ -1,12 +1,36 @@
-/* dice.h - random choices that are the same in each run */
+/*
+ * dice.h - random choices that are the same in each run
+ *
+ * A test of random worlds gets the number of a world, from which all choices
+ * follow:
+ *
+ *	DICE_TEST(random_world, seed)
+ *	{
+ *		struct dice d = dice_of(seed);
+ *		...
+ *	}
+ *
+ *	SUITE(sched_random) { dice_add(tc, random_world, 600); }
+ *
+ * This draws the worlds 0 to 599. In the environment, DICE_TIMES=N means N
+ * times as many, and DICE_SEED=N world N only, or with DICE_TIMES those from N
+ * on.
+ */
 #ifndef TESTS_UNIT_DICE_H
 #define TESTS_UNIT_DICE_H
 
 #include <stdint.h>
 
+#include "tests/unit/check.h"
+
 struct dice {
 	uint64_t state; /* not 0 */
 };
+
+static inline struct dice dice_of(uint64_t seed)
+{
+	return (struct dice){ (seed + 1) * 0x9e3779b97f4a7c15 };
+}
 
 static inline uint32_t roll(struct dice *d, uint32_t n)
 {
@@ -27,5 +51,26 @@ static inline const char *pick(struct dice *d, const char *const *word)
 
 /* Returns one of these texts. */
 #define PICK(d, ...) pick(d, (const char *const[]){ __VA_ARGS__, NULL })
+
+/* clang-format off */
+#define DICE_TEST(name, seed)                    \
+	static void name##_in(uint64_t seed);    \
+	START_TEST(name)                         \
+	{                                        \
+		dice_begin(#name, (uint64_t)_i); \
+		name##_in((uint64_t)_i);         \
+		dice_end();                      \
+	}                                        \
+	END_TEST                                 \
+	static void name##_in(uint64_t seed)
+/* clang-format on */
+
+/* Add a DICE_TEST of n worlds to a suite. When a world fails, the command that
+ * repeats it is printed to stderr. */
+void dice_add(TCase *tc, const TTest *test, int n);
+
+/* DICE_TEST calls these. */
+void dice_begin(const char *test, uint64_t seed);
+void dice_end(void);
 
 #endif

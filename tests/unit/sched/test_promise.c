@@ -238,7 +238,7 @@ static void live(uint64_t seed, bool all)
 {
 	struct promise_world *w = xcalloc(1, sizeof(*w));
 
-	w->d.state = seed * 0x9e3779b97f4a7c15;
+	w->d = dice_of(seed);
 	w->all = all;
 	add_nodes(w);
 	for (uint32_t i = 0; i < JOBS; i++)
@@ -253,17 +253,15 @@ static void live(uint64_t seed, bool all)
 	free(w);
 }
 
-START_TEST(never_later)
+DICE_TEST(never_later, seed)
 {
-	live((uint64_t)_i + 1, false);
+	live(seed, false);
 }
-END_TEST
 
-START_TEST(never_later_on_one_node)
+DICE_TEST(never_later_on_one_node, seed)
 {
-	live((uint64_t)_i + 1, true);
+	live(seed, true);
 }
-END_TEST
 
 /* --- EASY -------------------------------------------------------------- */
 
@@ -331,11 +329,11 @@ static void begin_easy(struct promise_world *w)
 	}
 }
 
-START_TEST(easy)
+DICE_TEST(easy, seed)
 {
 	struct promise_world *ours = xcalloc(1, sizeof(*ours)), *w;
 
-	ours->d.state = (uint64_t)(_i + 1) * 0x9e3779b97f4a7c15;
+	ours->d = dice_of(seed);
 	buf_printf(&ours->base,
 	           "policy age=0 size=0 fairshare=0 depth=1\n"
 	           "node n0 cpus=%d\n",
@@ -370,11 +368,10 @@ START_TEST(easy)
 	free(ours);
 	free(w);
 }
-END_TEST
 
 SUITE(promise)
 {
-	tcase_add_loop_test(tc, never_later, 0, WORLDS);
-	tcase_add_loop_test(tc, never_later_on_one_node, 0, WORLDS);
-	tcase_add_loop_test(tc, easy, 0, EASY_WORLDS);
+	dice_add(tc, never_later, WORLDS);
+	dice_add(tc, never_later_on_one_node, WORLDS);
+	dice_add(tc, easy, EASY_WORLDS);
 }

@@ -329,9 +329,9 @@ static void plan_text(const struct snap *snap, const char *world,
 	arena_free(arena);
 }
 
-START_TEST(random_world)
+DICE_TEST(random_world, seed)
 {
-	struct dice d = { (uint64_t)(_i + 1) * 0x9e3779b97f4a7c15 };
+	struct dice d = dice_of(seed);
 	struct arena *arena = arena_new();
 	struct buf text = { 0 }, written = { 0 }, one = { 0 }, two = { 0 };
 	const struct snap *snap, *copy;
@@ -360,9 +360,8 @@ START_TEST(random_world)
 	buf_free(&two);
 	arena_free(arena);
 }
-END_TEST
 
 SUITE(sched_random)
 {
-	tcase_add_loop_test(tc, random_world, 0, WORLDS);
+	dice_add(tc, random_world, WORLDS);
 }

@@ -17,17 +17,16 @@
 
 enum {
 #ifdef __SANITIZE_ADDRESS__
-	WORLDS = 8, /* sanitizers are ten times as slow */
+	WORLDS = 128, /* sanitizers are ten times as slow */
 #else
-	WORLDS = 40, /* clusters in each test */
+	WORLDS = 640,
 #endif
-	TESTS = 16, /* number of tests */
 	BUSY_ROUNDS = 14,
 	REST_ROUNDS = 40,
 	/* rounds at the end, in which no job may be evicted */
 	QUIET_ROUNDS = 4,
 	TWICE_WORLDS = 400,
-	/* in the TWICE_WORLDS clusters together, at most this many jobs may be
+	/* in TWICE_WORLDS clusters together, at most this many jobs may be
 	 * evicted in the second of their start */
 	TWICE_MOST = 80,
 	JOBS_MAX = 160,
@@ -283,7 +282,7 @@ static void begin(struct soak *w, uint64_t seed)
 	struct dice *d = &w->d;
 
 	memset(w, 0, sizeof(*w));
-	d->state = (seed + 1) * 0x9e3779b97f4a7c15;
+	*d = dice_of(seed);
 	w->now = 100000;
 	w->cooldown = roll(d, 3) ? 0 : 120;
 	w->time_passes = roll(d, 2);
@@ -646,7 +645,7 @@ static uint32_t plan_once(struct soak *w)
 	return evictions;
 }
 
-static void soak(uint64_t seed)
+DICE_TEST(comes_to_rest, seed)
 {
 	static struct soak w;
 	uint32_t evictions = 0, holders = 0;
@@ -670,19 +669,10 @@ static void soak(uint64_t seed)
 	}
 	for (uint32_t i = 0; i < w.njobs; i++)
 		holders += w.job[i].nclaims > 0;
-	check_long(!evictions, w.text.data, "world %llu evicts for ever",
-	           (unsigned long long)seed);
-	check_long(!holders, w.text.data, "world %llu claims for ever",
-	           (unsigned long long)seed);
+	check_long(!evictions, w.text.data, "evicts for ever");
+	check_long(!holders, w.text.data, "claims for ever");
 	finish(&w);
 }
-
-START_TEST(comes_to_rest)
-{
-	for (int i = 0; i < WORLDS; i++)
-		soak((uint64_t)_i * WORLDS + (uint64_t)i);
-}
-END_TEST
 
 /* Returns how many jobs are evicted in the second in which they start, in a
  * random cluster. Each round makes two plans without any change in between. */
@@ -705,18 +695,21 @@ static uint32_t starts_undone(uint64_t seed)
 	return ret;
 }
 
-START_TEST(starts_last)
+DICE_TEST(starts_last, seed)
 {
 	uint32_t n = 0;
 
 	for (uint64_t i = 0; i < TWICE_WORLDS; i++)
-		n += starts_undone(i);
+		n += starts_undone(seed * TWICE_WORLDS + i);
 	ck_assert_uint_le(n, TWICE_MOST);
 }
-END_TEST
 
 SUITE(sched_soak)
 {
-	tcase_add_test(tc, starts_last);
-	tcase_add_loop_test(tc, comes_to_rest, 0, TESTS);
+	dice_add(tc, comes_to_rest, WORLDS);
+}
+
+SUITE(sched_starts)
+{
+	dice_add(tc, starts_last, 1);
 }

@@ -26,9 +26,9 @@ START_TEST(an_absent_id_has_no_value)
 END_TEST
 
 /* Set and delete ids at random, and compare with an array. */
-START_TEST(ids_have_their_last_values)
+DICE_TEST(ids_have_their_last_values, seed)
 {
-	struct dice d = { 1 + (uint64_t)_i };
+	struct dice d = dice_of(seed);
 	struct idmap map = { { 0 } };
 	void *want[IDS] = { NULL };
 
@@ -45,7 +45,6 @@ START_TEST(ids_have_their_last_values)
 		ck_assert_ptr_eq(idmap_find(&map, id), want[id]);
 	idmap_free(&map);
 }
-END_TEST
 
 START_TEST(a_page_without_values_is_freed)
 {
@@ -71,6 +70,6 @@ END_TEST
 SUITE(idmap)
 {
 	tcase_add_test(tc, an_absent_id_has_no_value);
-	tcase_add_loop_test(tc, ids_have_their_last_values, 0, 10);
+	dice_add(tc, ids_have_their_last_values, 10);
 	tcase_add_test(tc, a_page_without_values_is_freed);
 }

@@ -138,13 +138,13 @@ static const struct job *running(const struct world *w)
 	return job;
 }
 
-START_TEST(jobs_start_in_order)
+DICE_TEST(jobs_start_in_order, seed)
 {
-	struct dice d = { 1 + (uint64_t)_i };
+	struct dice d = dice_of(seed);
 	const struct job *job;
 	struct world w;
 
-	world_with_node(&w, confs[_i % (int)ARRAY_SIZE(confs)]);
+	world_with_node(&w, confs[seed % ARRAY_SIZE(confs)]);
 	submit_some(&w, &d);
 	settle(&w);
 	while ((job = running(&w)) != NULL) {
@@ -161,7 +161,6 @@ START_TEST(jobs_start_in_order)
 	}
 	world_fini(&w);
 }
-END_TEST
 
 /* Submit a random job, which may be older and of a lighter user than others,
  * or have a priority of its own. */
@@ -197,9 +196,9 @@ static bool is_first(const struct world *w, const struct job *job)
 
 /* A job that goes to the top is the first of its queue: at once, and after any
  * time that all of them wait on. */
-START_TEST(the_top_is_before_all)
+DICE_TEST(the_top_is_before_all, seed)
 {
-	struct dice d = { 1 + (uint64_t)_i };
+	struct dice d = dice_of(seed);
 	const char *heavy;
 	char conf[400];
 	struct world w;
@@ -241,11 +240,10 @@ START_TEST(the_top_is_before_all)
 	}
 	world_fini(&w);
 }
-END_TEST
 
 SUITE(turn)
 {
 	tcase_add_loop_test(tc, turn_case, 0, (int)ARRAY_SIZE(cases));
-	tcase_add_loop_test(tc, jobs_start_in_order, 0, WORLDS);
-	tcase_add_loop_test(tc, the_top_is_before_all, 0, WORLDS);
+	dice_add(tc, jobs_start_in_order, WORLDS);
+	dice_add(tc, the_top_is_before_all, WORLDS);
 }

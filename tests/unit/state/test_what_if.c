@@ -190,10 +190,10 @@ static void submit_both(struct world *w, const char *options)
 	buf_free(&got);
 }
 
-START_TEST(a_test_is_a_submission_that_is_undone)
+DICE_TEST(a_test_is_a_submission_that_is_undone, seed)
 {
-	struct dice d = { 77 + (uint64_t)_i };
-	const char *conf = confs[_i % (int)ARRAY_SIZE(confs)];
+	struct dice d = dice_of(seed);
+	const char *conf = confs[seed % ARRAY_SIZE(confs)];
 	struct buf options = { 0 };
 	struct world w;
 
@@ -211,7 +211,6 @@ START_TEST(a_test_is_a_submission_that_is_undone)
 	buf_free(&options);
 	world_fini(&w);
 }
-END_TEST
 
 /* Returns the snapshot as text, without the budget, which only a pass has. */
 static char *snap_text(const struct snap *snap)
@@ -267,10 +266,10 @@ static void finish_later(struct world *w, struct dice *d, bool two_queues)
 	arena_free(dump);
 }
 
-START_TEST(a_snapshot_is_of_when_it_was_taken)
+DICE_TEST(a_snapshot_is_of_when_it_was_taken, seed)
 {
-	struct dice d = { 7700 + (uint64_t)_i };
-	const char *conf = confs[_i % (int)ARRAY_SIZE(confs)];
+	struct dice d = dice_of(seed);
+	const char *conf = confs[seed % ARRAY_SIZE(confs)];
 	bool two_queues = strstr(conf, "other");
 	struct arena *arena = arena_new();
 	struct world w;
@@ -291,7 +290,6 @@ START_TEST(a_snapshot_is_of_when_it_was_taken)
 	arena_free(arena);
 	world_fini(&w);
 }
-END_TEST
 
 static bool in_team(const char *group, const void *arg)
 {
@@ -318,8 +316,7 @@ END_TEST
 
 SUITE(what_if)
 {
-	tcase_add_loop_test(tc, a_test_is_a_submission_that_is_undone, 0,
-	                    WORLDS);
-	tcase_add_loop_test(tc, a_snapshot_is_of_when_it_was_taken, 0, WORLDS);
+	dice_add(tc, a_test_is_a_submission_that_is_undone, WORLDS);
+	dice_add(tc, a_snapshot_is_of_when_it_was_taken, WORLDS);
 	tcase_add_test(tc, a_reservation_for_a_group);
 }

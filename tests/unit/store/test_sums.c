@@ -6,8 +6,6 @@
  * killed. Meanwhile it adds up, between any two events, what each job with
  * nodes holds, from what the job asked for. Rollups and attempts must say the
  * same to the millisecond.
- *
- * SUMS_SEED=N begins with history number N, SUMS_HISTORIES=N draws so many.
  */
 #include <ftw.h>
 #include <stdio.h>
@@ -30,6 +28,7 @@
 #include "libcommon/cron/zone.h"
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
+#include "tests/unit/dice.h"
 #include "tests/unit/state/world.h"
 
 enum {
@@ -614,40 +613,27 @@ static void end_all(struct history *h)
 	}
 }
 
-static uint64_t number(const char *name, uint64_t unset)
+DICE_TEST(a_random_history_adds_up, seed)
 {
-	const char *text = getenv(name);
+	struct history h;
 
-	return text ? strtoull(text, NULL, 10) : unset;
-}
-
-START_TEST(random_histories_add_up)
-{
-	uint64_t first = number("SUMS_SEED", 1);
-	uint64_t n = number("SUMS_HISTORIES", HISTORIES);
-
-	for (uint64_t seed = first; seed < first + n; seed++) {
-		struct history h;
-
-		begin(&h, seed);
-		for (int i = 0; i < STEPS; i++) {
-			pass(&h);
-			one_event(&h);
-			if (!draw(&h, 10))
-				commit(&h);
-			if (!draw(&h, 20))
-				kill_daemon(&h);
-			if (!draw(&h, 40))
-				compare(&h, false);
-		}
-		end_all(&h);
-		compare(&h, true);
-		end(&h);
+	begin(&h, seed);
+	for (int i = 0; i < STEPS; i++) {
+		pass(&h);
+		one_event(&h);
+		if (!draw(&h, 10))
+			commit(&h);
+		if (!draw(&h, 20))
+			kill_daemon(&h);
+		if (!draw(&h, 40))
+			compare(&h, false);
 	}
+	end_all(&h);
+	compare(&h, true);
+	end(&h);
 }
-END_TEST
 
 SUITE(sums)
 {
-	tcase_add_test(tc, random_histories_add_up);
+	dice_add(tc, a_random_history_adds_up, HISTORIES);
 }
