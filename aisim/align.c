@@ -256,7 +256,7 @@ static int count_links(struct sim *sim, const struct placement *place)
 	return n;
 }
 
-static struct align_tasks tasks_of(struct sim *sim, const struct job *job,
+static struct align_tasks tasks_of(struct sim *sim, const char *packed,
                                    const struct placement *place)
 {
 	struct align_tasks ret = { 0 };
@@ -264,7 +264,7 @@ static struct align_tasks tasks_of(struct sim *sim, const struct job *job,
 	struct spec spec;
 	int numa, links;
 
-	spec_unpack(&spec, job->packed);
+	spec_unpack(&spec, packed);
 	spec_resolve(&spec, 0, &req, NULL);
 	numa = numa_parse(spec.numa);
 	links = links_parse(spec.links);
@@ -276,6 +276,14 @@ static struct align_tasks tasks_of(struct sim *sim, const struct job *job,
 	if (links != LINKS_ANY && req.gpus_milli >= 1000)
 		ret.links[links == LINKS_STRICT] = count_links(sim, place);
 	return ret;
+}
+
+bool align_is_met(struct sim *sim, const char *packed,
+                  const struct placement *place)
+{
+	struct align_tasks t = tasks_of(sim, packed, place);
+
+	return !t.numa[1] && !t.links[1];
 }
 
 static void add_tasks(struct align *align, const struct align_tasks *t,
@@ -297,7 +305,8 @@ void align_note(struct sim *sim, const struct job *job,
 	use_gpus(sim, before, -1);
 	use_gpus(sim, after, 1);
 	add_tasks(&sim->align, tasks, -1);
-	*tasks = after ? tasks_of(sim, job, after) : (struct align_tasks){ 0 };
+	*tasks = after ? tasks_of(sim, job->packed, after)
+	               : (struct align_tasks){ 0 };
 	add_tasks(&sim->align, tasks, 1);
 }
 

@@ -10,6 +10,7 @@
 #ifndef AISIM_ALIGN_H
 #define AISIM_ALIGN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -40,6 +41,11 @@ void align_fini(struct align *align);
 /* Returns the NUMA nodes of a task, as bits. */
 uint32_t align_numas(struct sim *sim, const struct placement *place,
                      uint32_t task);
+
+/* Whether the placement has what the packed request demands of NUMA nodes and
+ * link groups. */
+bool align_is_met(struct sim *sim, const char *packed,
+                  const struct placement *place);
 
 /* Note that the job has this placement instead of the one before; NULL: none.
  */

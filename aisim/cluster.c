@@ -68,11 +68,38 @@ static void list_pieces(const struct conf *all, const struct node *node,
 	}
 }
 
+/* GPUs that no task can have. */
+struct lost {
+	uint16_t held[LIMIT_GPUS];
+	uint64_t parts[LIMIT_GPUS];
+};
+
+static void lose_gpus(struct node_info *info, const struct conf_node *conf,
+                      uint64_t gpus, struct lost *lost)
+{
+	uint64_t all = UINT64_MAX / 255 * MIG_HELD;
+
+	info->gpus_named = info->gpu_numas_known = info->gpus_shared = true;
+	info->gpu_held = lost->held;
+	if (conf->mig)
+		info->gpu_parts = lost->parts;
+	for (; gpus; gpus &= gpus - 1) {
+		int g = __builtin_ctzll(gpus);
+
+		if (conf->mig)
+			lost->parts[g] = all;
+		else
+			lost->held[g] = 1000;
+		info->used_gpu_milli += 1000;
+	}
+}
+
 static void tell_node(struct state *state, const struct conf_node *conf,
-                      bool down)
+                      bool down, uint64_t gpus)
 {
 	const struct conf *all = state_conf(state);
 	struct pieces pieces = { 0 };
+	struct lost lost = { 0 };
 	struct node_info info = {
 		.name = conf->name,
 		.cpu_milli = conf->cpus * 1000,
@@ -84,6 +111,8 @@ static void tell_node(struct state *state, const struct conf_node *conf,
 		.reason = down ? "it went down" : NULL,
 	};
 
+	if (gpus)
+		lose_gpus(&info, conf, gpus, &lost);
 	state_node_seen(state, (uint32_t)conf->pool, &info);
 	if (!conf->npieces)
 		return;
@@ -112,16 +141,17 @@ int cluster_begin(struct state *state, struct err *err)
 			               "simulation has no runner to ask",
 			               conf->path ? conf->path : "", node->line,
 			               node->name);
-		tell_node(state, node, false);
+		tell_node(state, node, false, 0);
 	}
 	for (size_t i = 0; i < conf->npools; i++)
 		state_pool_ready(state, (uint32_t)i, true);
 	return 0;
 }
 
-void cluster_set_down(struct state *state, uint32_t node, bool down)
+void cluster_set_down(struct state *state, uint32_t node, bool down,
+                      uint64_t gpus)
 {
-	tell_node(state, &state_conf(state)->nodes[node], down);
+	tell_node(state, &state_conf(state)->nodes[node], down, gpus);
 }
 
 int64_t cluster_gpus(struct state *state)

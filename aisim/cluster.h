@@ -15,7 +15,9 @@
  * the configuration does not give the CPUs of a node. */
 int cluster_begin(struct state *state, struct err *err);
 
-void cluster_set_down(struct state *state, uint32_t node, bool down);
+/* Report that a node is up, or down, without the GPUs of this mask. */
+void cluster_set_down(struct state *state, uint32_t node, bool down,
+                      uint64_t gpus);
 
 /* Returns how many GPUs the nodes that are up have. */
 int64_t cluster_gpus(struct state *state);

@@ -534,20 +534,27 @@ static void arrive(struct sim *sim)
 	}
 }
 
-static bool is_on(const struct job *job, uint32_t node)
+/* Whether the job has a task on the node; gpus: one that has one of these. */
+static bool is_on(const struct job *job, uint32_t node, uint64_t gpus)
 {
 	for (uint32_t i = 0; job->place && i < job->place->ntasks; i++)
-		if (job->place->task[i].node == node)
+		if (job->place->task[i].node == node &&
+		    (!gpus || job->place->task[i].gpus & gpus))
 			return true;
 	return false;
 }
 
-static void node_down(struct sim *sim, uint32_t node)
+static uint64_t gpus_down(const struct sim *sim, uint32_t node)
 {
-	cluster_set_down(sim->state, node, true);
+	return sim->gpus_down ? sim->gpus_down[node] : 0;
+}
+
+/* End the jobs on a node; gpus: those that have one of these GPUs there. */
+static void lose_jobs(struct sim *sim, uint32_t node, uint64_t gpus)
+{
 	for (struct job *job = state_first_job(sim->state); job;
 	     job = job->all_next) {
-		if (!is_on(job, node))
+		if (!is_on(job, node, gpus))
 			continue;
 		evicted(sim, job);
 		/* make the job's entries in the calendar stale */
@@ -555,8 +562,33 @@ static void node_down(struct sim *sim, uint32_t node)
 		happen(sim, job,
 		       (struct event_in){ .kind = EV_lost,
 		                          .attempt = job->attempt,
-		                          .text = "its node went down" });
+		                          .text = gpus
+		                                      ? "its GPU went down"
+		                                      : "its node went down" });
 	}
+}
+
+static void set_node_down(struct sim *sim, uint32_t node, bool down)
+{
+	cluster_set_down(sim->state, node, down, gpus_down(sim, node));
+	if (down)
+		lose_jobs(sim, node, 0);
+}
+
+static void set_gpu_down(struct sim *sim, uint32_t node, uint32_t gpu,
+                         bool down)
+{
+	uint64_t bit = (uint64_t)1 << gpu;
+
+	if (!sim->gpus_down)
+		sim->gpus_down =
+		    xcalloc(state_nnodes(sim->state), sizeof(*sim->gpus_down));
+	sim->gpus_down[node] &= ~bit;
+	sim->gpus_down[node] |= down ? bit : 0;
+	cluster_set_down(sim->state, node, state_node(sim->state, node)->down,
+	                 sim->gpus_down[node]);
+	if (down)
+		lose_jobs(sim, node, bit);
 }
 
 static void hold(struct sim *sim, uint64_t id, bool held)
@@ -588,10 +620,13 @@ static int act(struct sim *sim, const struct trace_act *act, struct err *err)
 	sim->stats.upset = sim->now;
 	switch (act->kind) {
 	case TRACE_NODE_DOWN:
-		node_down(sim, act->node);
-		break;
 	case TRACE_NODE_UP:
-		cluster_set_down(sim->state, act->node, false);
+		set_node_down(sim, act->node, act->kind == TRACE_NODE_DOWN);
+		break;
+	case TRACE_GPU_DOWN:
+	case TRACE_GPU_UP:
+		set_gpu_down(sim, act->node, act->gpu,
+		             act->kind == TRACE_GPU_DOWN);
 		break;
 	case TRACE_DRAIN:
 	case TRACE_UNDRAIN:
@@ -665,6 +700,13 @@ static int begin_running(struct sim *sim, struct room *room, uint64_t id,
 			      .ntasks = tj->nrunning,
 			  },
 	                  err);
+	if (place && tj->dev && !align_is_met(sim, tj->packed, place)) {
+		err_set(err, EINVAL,
+		        "dev: more NUMA nodes or link groups than the job "
+		        "demands");
+		free(place);
+		place = NULL;
+	}
 	if (!place) {
 		err_wrap(err, "job '%s'", tj->name);
 		return err_wrap(err, "%s:%u", sim->trace->file, tj->line);
@@ -823,6 +865,7 @@ void sim_fini(struct sim *sim)
 		free(sim->job[i].shown);
 	free(sim->job);
 	free(sim->held);
+	free(sim->gpus_down);
 	calendar_fini(&sim->calendar);
 	scaled_fini(&sim->scaled);
 	align_fini(&sim->align);

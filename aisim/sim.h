@@ -47,6 +47,7 @@ struct sim {
 	/* [npools * RES_N] For each pool and resource, the sum of held[] of
 	 * struct ledger_sum over the attempts that have ended. */
 	int64_t *held;
+	uint64_t *gpus_down; /* by node: mask of its GPUs; NULL: none is */
 	FILE *shares; /* gets the shares of all queues at second 0, or NULL */
 	struct align align; /* align.node NULL: not asked for */
 	struct tell tell;

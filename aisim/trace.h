@@ -113,6 +113,8 @@ struct left_out {
 /* Kinds of events. The events of one second are applied in this order. */
 enum trace_act_kind {
 	TRACE_NODE_DOWN,
+	TRACE_GPU_DOWN,
+	TRACE_GPU_UP,
 	TRACE_NODE_UP,
 	TRACE_DRAIN,
 	TRACE_UNDRAIN,
@@ -127,6 +129,7 @@ struct trace_act {
 	enum trace_act_kind kind;
 	uint32_t line;
 	uint32_t node;
+	uint32_t gpu;     /* its GPU, of gpu_down and gpu_up */
 	const char *name; /* name of the job to cancel, hold or release */
 	uint64_t job;     /* id of this job, after trace_finish() */
 	struct reserve_ask reserve; /* with times of the simulation */

@@ -509,6 +509,37 @@ static int set_reserve(struct trace *trace, struct reserve_ask *ask,
 	return 0;
 }
 
+/* Parse the GPU of an event, "NODE:GPU". */
+static int set_gpu(struct trace *trace, struct trace_act *act,
+                   const json_t *value, struct err *err)
+{
+	const char *text = json_string_value(value);
+	const char *colon = text ? strrchr(text, ':') : NULL;
+	const struct conf_node *node;
+	json_t *name;
+	int64_t gpu;
+	int rc;
+
+	if (!colon)
+		return err_set(err, EINVAL, "NODE:GPU is expected, as in n1:3");
+	name = json_stringn(text, (size_t)(colon - text));
+	rc = node_of(trace, name, &act->node, err);
+	json_decref(name);
+	if (rc < 0)
+		return -1;
+	node = &state_conf(trace->state)->nodes[act->node];
+	if (parse_int(colon + 1, 0, node->gpus - 1, &gpu, NULL) < 0)
+		return err_set(err, EINVAL, "node '%s' has no GPU '%s'",
+		               node->name, colon + 1);
+	if (node->parts && node->parts[gpu])
+		return err_set(err, EINVAL,
+		               "GPU %s of node '%s' has its partitions for "
+		               "good (mig_fixed), and cannot go down",
+		               colon + 1, node->name);
+	act->gpu = (uint32_t)gpu;
+	return 0;
+}
+
 static int set_act(struct trace *trace, struct trace_act *act, const char *name,
                    const json_t *value, struct err *err)
 {
@@ -516,9 +547,13 @@ static int set_act(struct trace *trace, struct trace_act *act, const char *name,
 		const char *name;
 		enum trace_act_kind kind;
 	} kinds[] = {
-		{ "cancel", TRACE_CANCEL },       { "drain", TRACE_DRAIN },
-		{ "node_down", TRACE_NODE_DOWN }, { "node_up", TRACE_NODE_UP },
+		{ "cancel", TRACE_CANCEL },
+		{ "drain", TRACE_DRAIN },
+		{ "node_down", TRACE_NODE_DOWN },
+		{ "node_up", TRACE_NODE_UP },
 		{ "reserve", TRACE_RESERVE },
+		{ "gpu_down", TRACE_GPU_DOWN },
+		{ "gpu_up", TRACE_GPU_UP },
 	};
 	size_t i = 0;
 
@@ -529,6 +564,8 @@ static int set_act(struct trace *trace, struct trace_act *act, const char *name,
 	act->kind = kinds[i].kind;
 	if (act->kind == TRACE_RESERVE)
 		return set_reserve(trace, &act->reserve, value, err);
+	if (act->kind == TRACE_GPU_DOWN || act->kind == TRACE_GPU_UP)
+		return set_gpu(trace, act, value, err);
 	if (act->kind != TRACE_CANCEL)
 		return node_of(trace, value, &act->node, err);
 	if (!json_is_string(value))

@@ -153,10 +153,18 @@ printf '%s\n' '{"id":"x","gpus":1,"gpu_type":"3g.40gb","nodes":["n"],"dev":["0:3
 	>"$dir/dev"
 bad 1 "$dir/dev:1: job 'x': task 0 does not fit on node 'n'" \
 	-c "$dir/fixed" -j "$dir/dev"
+printf 'pool p { }\nnode n { cpus = 4 gpus = 4 gpu_link_groups = 2 }\n' >"$dir/pairs"
+printf '%s\n' '{"id":"x","tasks":2,"gpus":1,"links":"strict","nodes":["n","n"],"dev":[[0],[2]]}' \
+	>"$dir/dev"
+bad 1 "$dir/dev:1: job 'x': dev: more NUMA nodes or link groups than the job demands" \
+	-c "$dir/pairs" -j "$dir/dev"
 bad_line "job 'x': no GPU has MIG profile 3g.41gb; there are 1g.5gb," \
 	'{"id":"x","gpus":1,"gpu_type":"3g.41gb"}'
 bad_line "job 'x': links: bad links 'loose'" '{"id":"x","links":"loose"}'
 bad_line "node_down: there is no node 'm'" '{"at":1,"node_down":"m"}'
+bad_line "gpu_down: NODE:GPU is expected, as in n1:3" '{"at":1,"gpu_down":"n"}'
+bad_line "gpu_down: there is no node 'm'" '{"at":1,"gpu_down":"m:0"}'
+bad_line "gpu_up: node 'n' has no GPU '2'" '{"at":1,"gpu_up":"n:2"}'
 bad_line "cancel: there is no job 'z'" '{"at":1,"cancel":"z"}'
 bad_line "reserve: it would begin in the past" \
 	'{"at":5,"reserve":{"name":"r","start":1,"end":3,"nodes":["n"]}}'
