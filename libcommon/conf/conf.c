@@ -218,6 +218,24 @@ static int build_spaces(struct conf_build *b, cfg_t *section,
 	return 0;
 }
 
+/* Check that the resource of a pool's GPUs counts no other devices. */
+static int check_resource(struct conf_build *b, cfg_t *section,
+                          const struct conf_pool *pool)
+{
+	if (!runner_traits(pool->runner)->has_api)
+		return 0;
+	for (size_t i = 0; i < pool->nkinds; i++)
+		if (pool->kinds[i].resource &&
+		    !strcmp(pool->kinds[i].resource, pool->gpu_resource))
+			return build_fail(
+			    b, build_place(section, "gpu_resource"),
+			    "pool '%s': resource '%s' of device '%s' is that "
+			    "of the pool's GPUs (gpu_resource)",
+			    pool->name, pool->gpu_resource,
+			    pool->kinds[i].name);
+	return 0;
+}
+
 /* Check that the driver of a pool's GPUs lists no other devices. */
 static int check_driver(struct conf_build *b, cfg_t *section,
                         const struct conf_pool *pool)
@@ -261,6 +279,7 @@ static int build_pools(struct conf_build *b)
 		    build_keys(b, "pool", section, &pool[i]) < 0 ||
 		    check_runner(b, section, &pool[i]) < 0 ||
 		    build_spaces(b, section, &pool[i]) < 0 ||
+		    check_resource(b, section, &pool[i]) < 0 ||
 		    check_driver(b, section, &pool[i]) < 0)
 			return -1;
 		b->conf->npools++;

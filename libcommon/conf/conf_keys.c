@@ -217,9 +217,7 @@ static int check_group(const char *s, struct err *err)
 {
 	int64_t n;
 
-	if (parse_int(s, 0, LIMIT_GPUS - 1, &n, err) < 0)
-		return err_wrap(err, "bad number '%s'", s);
-	return 0;
+	return parse_int(s, 0, LIMIT_GPUS - 1, &n, err);
 }
 
 /* Check the price of a GPU type, such as "h100:3.20". */

@@ -115,6 +115,57 @@ static int build_fixed(struct nodes *nodes, cfg_t *section,
 	return 0;
 }
 
+/* Check that all numbers of gpu_numa are those of a NUMA node. */
+static int check_gpu_numa(struct nodes *nodes, cfg_t *section,
+                          const struct conf_node *node)
+{
+	const struct conf_value *at = build_place(section, "gpu_numa");
+
+	for (size_t i = 0; i < node->gpu_numa.n; i++) {
+		unsigned long n = strtoul(node->gpu_numa.s[i], NULL, 10);
+
+		if (n >= LIMIT_SOCKETS)
+			return build_fail(
+			    nodes->b, at,
+			    "node '%s': gpu_numa: NUMA nodes are numbered "
+			    "from 0 to %d",
+			    cfg_title(section), LIMIT_SOCKETS - 1);
+		if (node->sockets != CONF_NONE &&
+		    n >= (unsigned long)node->sockets)
+			return build_fail(
+			    nodes->b, at,
+			    "node '%s': gpu_numa: there is no NUMA node %lu: "
+			    "sockets is %lld, and numbers begin at 0",
+			    cfg_title(section), n, (long long)node->sockets);
+	}
+	return 0;
+}
+
+/* Warn of what cannot be quite as it is written. */
+static void warn_of_numas(struct nodes *nodes, cfg_t *section,
+                          const struct conf_node *node)
+{
+	int64_t mib, sum = 0;
+
+	if (node->sockets != CONF_NONE && node->cpus != CONF_NONE &&
+	    node->cpus % node->sockets)
+		build_warn(nodes->b, build_place(section, "sockets"),
+		           "node '%s': its %lld CPUs are not divided evenly "
+		           "among %lld sockets",
+		           cfg_title(section), (long long)node->cpus,
+		           (long long)node->sockets);
+	for (size_t i = 0; i < node->numa_memory.n; i++)
+		if (parse_mib(node->numa_memory.s[i], 'M', &mib, NULL) == 0)
+			sum += mib;
+	if (sum && node->memory != CONF_NONE && sum != node->memory)
+		build_warn(nodes->b, build_place(section, "numa_memory"),
+		           "node '%s': numa_memory is %lld MiB in all, but "
+		           "memory is %lld MiB: the difference is taken from "
+		           "all NUMA nodes evenly",
+		           cfg_title(section), (long long)sum,
+		           (long long)node->memory);
+}
+
 static int check_devices(struct nodes *nodes, cfg_t *section,
                          const struct conf_node *node)
 {
@@ -145,15 +196,8 @@ static int check_devices(struct nodes *nodes, cfg_t *section,
 		                  cfg_title(section), node->mig);
 	if (node->mig && check_partitions(nodes, section, node, "mig") < 0)
 		return -1;
-	for (size_t i = 0; i < node->gpu_numa.n; i++) {
-		if (strtoul(node->gpu_numa.s[i], NULL, 10) >= LIMIT_SOCKETS)
-			return build_fail(
-			    nodes->b, build_place(section, "gpu_numa"),
-			    "node '%s': gpu_numa: NUMA nodes are numbered "
-			    "from 0 to %d",
-			    cfg_title(section), LIMIT_SOCKETS - 1);
-	}
-	return 0;
+	warn_of_numas(nodes, section, node);
+	return check_gpu_numa(nodes, section, node);
 }
 
 static int check_numbers(struct nodes *nodes, cfg_t *section,

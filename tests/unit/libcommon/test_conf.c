@@ -349,6 +349,19 @@ static const struct {
 	{ "a NUMA node for each GPU but one",
 	  "node n { gpus = 4 gpu_numa = {0,0,1} }",
 	  "t:1: node 'n': gpu_numa has 3 numbers for 4 GPUs" },
+	{ "a NUMA node that is no number",
+	  "node n { gpus = 2 gpu_numa = {0,x} }",
+	  "t:1: node 'n': gpu_numa: bad number 'x': use a whole number from 0 "
+	  "to 63" },
+	{ "a NUMA node beyond the sockets",
+	  "node n { gpus = 4 sockets = 2 gpu_numa = {0,0,1,2} }",
+	  "t:1: node 'n': gpu_numa: there is no NUMA node 2: sockets is 2, and "
+	  "numbers begin at 0" },
+	{ "devices that are GPUs",
+	  "device a { resource = nvidia.com/gpu }\n"
+	  "pool p { runner = kubernetes }",
+	  "t:2: pool 'p': resource 'nvidia.com/gpu' of device 'a' is that of "
+	  "the pool's GPUs (gpu_resource)" },
 	{ "partitions of an unknown model", "node n { mig = \"v100\" }",
 	  "t:1: node 'n': mig: unknown model 'v100': use one of a100-40, "
 	  "a100-80, h100-80, h200-141, a30" },
@@ -482,6 +495,12 @@ static const struct {
 	{ "a limit below the quota",
 	  "queue q { quota { cpus = 2 gpus = 3 }\n limit { gpus = 2 } }",
 	  "t:1: queue 'q': limit.gpus is below quota.gpus\n" },
+	{ "sockets of unequal size", "node n { cpus = 4 sockets = 3 }",
+	  "t:1: node 'n': its 4 CPUs are not divided evenly among 3 sockets\n" },
+	{ "more memory in NUMA nodes than there is",
+	  "node n { memory = 4G numa_memory = {2G, 3G} }",
+	  "t:1: node 'n': numa_memory is 5120 MiB in all, but memory is 4096 "
+	  "MiB: the difference is taken from all NUMA nodes evenly\n" },
 	{ "children above their parent",
 	  "queue a { parent = c quota { memory = 3G } }\n"
 	  "queue b { parent = c quota { memory = 2G } }\n"
