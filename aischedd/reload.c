@@ -96,6 +96,20 @@ static int check_cluster(const struct conf_pool *old,
 	return 0;
 }
 
+/* Refuse to change which GPUs this machine has: jobs hold them by number. */
+static int check_host(const struct conf *old, const struct conf *conf, size_t i,
+                      struct err *err)
+{
+	const struct conf_node *was = daemon_this_host(old, (uint32_t)i);
+	const struct conf_node *is = daemon_this_host(conf, (uint32_t)i);
+	const char *type = was && was->gpu_type ? was->gpu_type : "";
+
+	if ((was ? was->gpus : CONF_NONE) != (is ? is->gpus : CONF_NONE))
+		return same("gpus of this machine", "", "changed", err);
+	return same("gpu_type of this machine", type,
+	            is && is->gpu_type ? is->gpu_type : "", err);
+}
+
 static int check_pool(const struct conf *old, const struct conf *conf, size_t i,
                       struct err *err)
 {
@@ -105,6 +119,8 @@ static int check_pool(const struct conf *old, const struct conf *conf, size_t i,
 		return -1;
 	if (was->runner != is->runner)
 		return same("pools", "", "changed", err);
+	if (runner_traits(was->runner)->is_here)
+		return check_host(old, conf, i, err);
 	if (!runner_traits(was->runner)->has_api)
 		return 0;
 	/* The runner of a cluster uses these keys only when it starts, so a

@@ -483,7 +483,7 @@ void daemon_do_effect(struct daemon *d, const struct effect *e)
 	}
 }
 
-static const struct conf_node *this_host(const struct conf *conf, uint32_t pool)
+const struct conf_node *daemon_this_host(const struct conf *conf, uint32_t pool)
 {
 	char name[256] = "";
 
@@ -508,7 +508,7 @@ static struct runner *new_local(struct pool_runner *p, struct err *err)
 		.ndevices = d->conf->ndevices,
 		.sample_s = d->conf->accounting.sample,
 		.files = d->files,
-		.node = this_host(d->conf, p->pool),
+		.node = daemon_this_host(d->conf, p->pool),
 		.health = &d->conf->health,
 	};
 

@@ -12,6 +12,10 @@ int daemon_new_runners(struct daemon *d, struct err *err);
  * present configuration names. */
 void daemon_see_sections(struct daemon *d);
 
+/* Returns the section of this machine as a node of the pool, or NULL. */
+const struct conf_node *daemon_this_host(const struct conf *conf,
+                                         uint32_t pool);
+
 /* Returns the runner of a job that has nodes, or NULL. */
 struct runner *daemon_runner_of(const struct daemon *d, const struct job *job);
 

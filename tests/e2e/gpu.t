@@ -28,6 +28,10 @@ pool here { runner = local }'
 seen='echo $CUDA_DEVICE_ORDER $CUDA_VISIBLE_DEVICES $AISCHED_GPU_UUIDS'
 
 machine "$gpu3" "$gpu1" "$gpu0" "$gpu2"
+echo "node \"$(uname -n)\" { gpus = 2 }" >>"$conf"
+fails "how many GPUs there are stays so" 1 \
+	"changing gpus of this machine needs a restart" aictl reload
+sed -i '$d' "$conf"
 is "aiq shows them" "$(aiq --nodes -h -o gpus,gpu_type | tr -s ' ')" "4 h100"
 is "with their memory" "$(aiq --nodes --json | jq .nodes[0].gpu_memory_mib)" 81559
 unlike "nothing is wrong with them" "$(aictl status)" 'GPUs:'
