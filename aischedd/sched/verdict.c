@@ -3,7 +3,8 @@
 
 #include "libcommon/parse.h"
 
-/* Append a time span in its two largest units: "2h 10m". */
+/* Append a time span in its two largest units: "2h 10m". Less than
+ * nothing is "0s". */
 static void put_span(struct buf *out, int64_t seconds)
 {
 	static const struct {
@@ -12,6 +13,8 @@ static void put_span(struct buf *out, int64_t seconds)
 	} unit[] = { { 86400, 'd' }, { 3600, 'h' }, { 60, 'm' }, { 1, 's' } };
 	size_t i = 0;
 
+	if (seconds < 0)
+		seconds = 0;
 	while (i + 1 < ARRAY_SIZE(unit) && seconds < unit[i].size)
 		i++;
 	buf_printf(out, "%lld%c", (long long)(seconds / unit[i].size),
@@ -207,6 +210,14 @@ static void put_reservation_until(const struct snap *s, int64_t end,
 	}
 }
 
+static void put_job(const struct verdict *v, struct buf *out)
+{
+	if (v->job_name)
+		buf_printf(out, "job %s", v->job_name);
+	else
+		buf_printf(out, "job %llu", (unsigned long long)v->job);
+}
+
 static void put_blocker(const struct snap *s, const struct verdict *v,
                         struct buf *out)
 {
@@ -218,8 +229,9 @@ static void put_blocker(const struct snap *s, const struct verdict *v,
 	}
 	if (!v->job)
 		return;
-	buf_printf(out, "; waits for job %llu to end",
-	           (unsigned long long)v->job);
+	buf_puts(out, "; waits for ");
+	put_job(v, out);
+	buf_puts(out, " to end");
 	if (v->expected == SNAP_NEVER)
 		return;
 	if (v->expected <= s->now) {
@@ -914,14 +926,12 @@ static void put_way(const struct snap *s, const struct verdict *v,
 {
 	bool any = v->keep.whom == KEPT_LIMIT || v->keep.whom == KEPT_ENTITLED;
 	const char *node = any ? NULL : s->node.name[v->name];
-	unsigned long long job = v->job;
 
 	switch (v->keep.whom) {
 	case KEPT_LIMIT:
-		buf_printf(out,
-		           "is within the limits, but job %llu ahead of it "
-		           "waits for ",
-		           job);
+		buf_puts(out, "is within the limits, but ");
+		put_job(v, out);
+		buf_puts(out, " ahead of it waits for ");
 		if (v->keep.license)
 			buf_printf(out, "licence '%s'",
 			           s->license.name[v->name]);
@@ -930,10 +940,9 @@ static void put_way(const struct snap *s, const struct verdict *v,
 			           s->queue.name[v->name]);
 		break;
 	case KEPT_PROMISE:
-		buf_printf(out,
-		           "would fit on %s, but that would delay job %llu, "
-		           "which is promised to start there ",
-		           node, job);
+		buf_printf(out, "would fit on %s, but that would delay ", node);
+		put_job(v, out);
+		buf_puts(out, ", which is promised to start there ");
 		if (v->keep.start <= s->now) {
 			buf_puts(out, "next");
 			break;
@@ -952,16 +961,14 @@ static void put_way(const struct snap *s, const struct verdict *v,
 		put_span(out, s->resv.end[v->keep.resv] - s->now);
 		break;
 	case KEPT_ENTITLED:
-		buf_printf(out,
-		           "if it started, it would be evicted for job %llu at "
-		           "once",
-		           job);
+		buf_puts(out, "if it started, it would be evicted for ");
+		put_job(v, out);
+		buf_puts(out, " at once");
 		break;
 	case KEPT_WAITER:
-		buf_printf(out,
-		           "would fit on %s, which job %llu ahead of it "
-		           "waits for",
-		           node, job);
+		buf_printf(out, "would fit on %s, which ", node);
+		put_job(v, out);
+		buf_puts(out, " ahead of it waits for");
 	}
 }
 

@@ -61,6 +61,8 @@ struct verdict {
 	uint64_t first; /* the waiting job that the verdict is about, 0: none */
 	/* the job that the waiting job waits for, 0: none in particular */
 	uint64_t job;
+	/* what users call this job; NULL: its number */
+	const char *job_name;
 	int64_t expected;  /* expected start, SNAP_NEVER: cannot be known */
 	uint32_t position; /* 1: the job is the next of its queue */
 	/* an earlier pass judged the row and its verdict still holds; `why` is

@@ -129,7 +129,7 @@ static void waiting(const struct outlook *o, struct arena *arena,
 	ret->position = v.position;
 	if (v.expected != SNAP_NEVER)
 		ret->expected = v.expected;
-	verdict_text(o->snap, o->row, &v, text);
+	why_verdict_text(o->state, o->snap, o->row, &v, text);
 }
 
 /* A test of a request (--test-only). */

@@ -95,13 +95,31 @@ static void ineligible_text(const struct state *state, const struct job *job,
 	}
 }
 
+void why_verdict_text(const struct state *state, const struct snap *snap,
+                      uint32_t row, const struct verdict *v, struct buf *text)
+{
+	const struct job *other = v->job ? state_job(state, v->job) : NULL;
+	struct job_id_text name;
+	struct verdict named = *v;
+
+	if (other) {
+		name = job_id_text(other);
+		named.job_name = name.text;
+	}
+	verdict_text(snap, row, &named, text);
+}
+
+/* Say what the last plan decided, with times that count from now. */
 static void planned_text(const struct state *state, const struct job *job,
-                         const struct verdict *v, struct buf *text)
+                         const struct verdict *v, int64_t now, struct buf *text)
 {
 	struct arena *arena = arena_new();
+	struct snap snap =
+	    *snap_of_job(state, state->last_plan.names, job, arena);
 
-	verdict_text(snap_of_job(state, state->last_plan.names, job, arena), 0,
-	             v, text);
+	if (snap.now < now)
+		snap.now = now;
+	why_verdict_text(state, &snap, 0, v, text);
 	arena_free(arena);
 }
 
@@ -160,8 +178,8 @@ static const struct verdict *verdict_on(const struct state *state,
 /* state_why() for a job that is in a row: says what the last plan decided about
  * it, or what has happened since. */
 static enum reason turn_why(const struct state *state, const struct job *job,
-                            struct buf *text, int64_t *ret_expected,
-                            uint32_t *ret_position)
+                            int64_t now, struct buf *text,
+                            int64_t *ret_expected, uint32_t *ret_position)
 {
 	const struct verdict *row = verdict_on(state, job), *v = NULL;
 	struct verdict own;
@@ -185,7 +203,7 @@ static enum reason turn_why(const struct state *state, const struct job *job,
 			           job->text ? job->text : reason_text(why));
 	}
 	if (text && v)
-		planned_text(state, job, v, text);
+		planned_text(state, job, v, now, text);
 	else if (text)
 		buf_puts(text, reason_text(why));
 	if (text && why == WHY_RunnerDown)
@@ -268,7 +286,8 @@ enum reason state_why(const struct state *state, const struct job *job,
 	}
 	why = state_ineligible(state, job);
 	if (why == WHY_None)
-		return turn_why(state, job, text, ret_expected, ret_position);
+		return turn_why(state, job, now, text, ret_expected,
+		                ret_position);
 	if (why == WHY_BeginTime)
 		*ret_expected = job->begin;
 	if (text)

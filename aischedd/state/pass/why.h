@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "aischedd/sched/order_score.h"
+#include "aischedd/sched/verdict.h"
 #include "libcommon/buf.h"
 #include "libcommon/names.h"
 
@@ -22,6 +23,11 @@ struct state;
 enum reason state_why(const struct state *state, const struct job *job,
                       int64_t now, struct buf *text, int64_t *ret_expected,
                       uint32_t *ret_position);
+
+/* As verdict_text(), but name the other job as users do: 12_3, not the number
+ * of that task. */
+void why_verdict_text(const struct state *state, const struct snap *snap,
+                      uint32_t row, const struct verdict *v, struct buf *text);
 
 /* Compute the score of a job: the points by which the waiting jobs of a
  * queue are ordered. Returns false if the job is in no row, or if there is

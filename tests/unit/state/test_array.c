@@ -20,6 +20,14 @@ static const struct {
 	    "jobs => 1_[2-5%2] PD ArrayLimit, 1_0 R, 1_1 R",
 	    "why 1 => ArrayLimit: *", "end 2 0", "run",
 	    "jobs => 1_[3-5%2] PD ArrayLimit, 1_0 CD, 1_1 R, 1_2 R" } },
+	{ "others wait for a task by its index, for as long as is left",
+	  { "submit array=0-1 cpus-per-task=2 time=10", "run", "tell",
+	    "submit cpus-per-task=4", "plan",
+	    "why 4 => Resources: *; waits for job 1_0 to end (in 10m at "
+	    "the latest)",
+	    "+200",
+	    "why 4 => Resources: *; waits for job 1_0 to end (in 6m 40s "
+	    "at the latest)" } },
 	{ "the limit can be changed",
 	  { "submit array=0-5%1", "run", "update 1 array_limit=3", "run",
 	    "jobs => 1_[3-5%3] PD ArrayLimit, 1_0 R, 1_1 R, 1_2 R",
