@@ -120,6 +120,9 @@ struct node_info {
 	 * GPUs and devices of the same root have the same number. */
 	const uint16_t *gpu_root;
 	uint8_t kinds_named;
+	/* In a cluster, bit i: PCIe roots, or NUMA nodes, of some devices of
+	 * kind i are known, also if others use these devices. */
+	uint8_t kinds_rooted, kinds_zoned;
 };
 
 /* By how many nodes or pods a volume claim may be mounted at a time. */

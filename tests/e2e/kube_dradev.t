@@ -176,13 +176,24 @@ ok "nothing is left" wait_for nothing_is_left
 
 # --- one beside a GPU -----------------------------------------------------------
 
-# NUMBER: prints the attributes of a device under that PCIe root
+# NUMBER [NUMA]: prints the attributes of a device under that PCIe root, in that
+# NUMA node
 under()
 {
 	echo "\"attributes\": {\"resource.kubernetes.io/pcieRoot\":
-		{\"string\": \"pci0000:0$1\"}}"
+		{\"string\": \"pci0000:0$1\"}${2:+,
+		\"resource.kubernetes.io/numaNode\": {\"int\": $2\}}}"
 }
 
+# DEVICES [OPTION]...: submits a job whose task has two GPUs and these devices
+near()
+{
+	aisub --parsable --gpus-per-task 2 --wrap true --device "$@"
+}
+
+fails "no root of a GPU is known" 1 \
+	"pool 'gpu': PCIe roots of its GPUs are not known: \
+--device rdma:2:pcie cannot be had there" near rdma:2:pcie
 slice gpu n-1 1 1 "gpu-0:$(under 1)" "gpu-1:$(under 2)"
 slice rdma n-1 3 1 "nic-0:$(under 1)" "nic-1:$(under 1)" "nic-2:$(under 2)"
 ok "devices are under PCIe roots" wait_for devices_are n-1 "rdma:3 rdma:2"
@@ -194,6 +205,13 @@ ok "another has the other one" wait_for is_state "$second" RUNNING
 is "and the device beside it" "$(given "$second")" \
 	"gpu.test/n-1/gpu-1 rdma.test/n-1/nic-2"
 aicancel --wait "$id" "$second"
+fails "no root of an fpga is known" 1 \
+	"pool 'gpu': PCIe roots of its fpga are not known: \
+--device rdma:2:pcie,fpga:pcie cannot be had there" \
+	near rdma:2:pcie,fpga:pcie
+fails "a plugin chooses GPUs of any NUMA node" 1 \
+	"pool 'gpu': its nodes choose devices themselves (device plugin): \
+--device rdma:2:numa cannot be had there" near rdma:2:numa
 kube delete resourceslice n-1-gpu.test >/dev/null
 
 # --- several pods -------------------------------------------------------------
@@ -335,6 +353,78 @@ ok "so it does not start" wait_for says "$id" \
 is "and waits" "$(state_of "$id")" PENDING
 aicancel --wait "$id"
 ok "nothing is left of the job" wait_for nothing_is_left
+
+# --- where GPUs are -------------------------------------------------------------
+
+# TEXT DEVICES [OPTION]...: whether near() refuses a job with TEXT
+refuses()
+{
+	want=$1
+	shift
+	near "$@" --hold 2>&1 | grep -qF -- "$want"
+}
+
+# Two GPUs are alone under their roots, and so is a device.
+roots_of_n1()
+{
+	slice gpu n-1 "$1" 1 "gpu-0:$(under 1 0)" "gpu-1:$(under 2 0)" \
+		"gpu-2:$(under 3 1)" "gpu-3:$(under 4 1)"
+	slice rdma n-1 "$1" 1 "nic-0:$(under 9 0)" "nic-1:$(under 2 0)" \
+		"nic-2:$(under 4 1)" nic-3
+}
+
+kube -n default delete resourceclaim early seen >/dev/null
+kube delete node p-0 >/dev/null
+kube_slice n-0 2 1 a gpu-0:0:0 gpu-1:0:0
+slice rdma n-0 3 1 nic-0 nic-1
+roots_of_n1 4
+kube taint node n-1 aisched.io/dedicated=:NoSchedule >/dev/null
+ok "devices and GPUs are somewhere" wait_for devices_are n-1 "rdma:4 rdma:4"
+id=$(near rdma:2:pcie)
+ok "a job starts where it can have them" wait_for is_state "$id" RUNNING
+beside="gpu.test/n-1/gpu-1 gpu.test/n-1/gpu-3 rdma.test/n-1/nic-1 \
+rdma.test/n-1/nic-2"
+is "each of them beside one of its GPUs" "$(given "$id")" "$beside"
+like "aiq names them" "$(aiq "$id")" "GPU 1,3 .NUMA 0-1, links 0., rdma \
+nic-1,nic-2"
+is "as JSON does" "$(aiq --json -o devices "$id" | jq -r '.jobs[0].devices')" \
+	"n-1: GPU 1,3 (NUMA 0-1, links 0), rdma nic-1,nic-2"
+second=$(aisub --parsable --gpus-per-task 1 --device rdma:1:pcie --wrap true)
+ok "another waits though GPUs and devices are free" wait_for says "$second" \
+	"Devices"
+like "it says for what" "$(aiq "$second")" \
+	"needs 1 rdma beside a GPU of the task; n-0 has 0"
+kill_daemon
+start_daemon
+ok "the daemon is back" wait_for devices_are n-1 "rdma:4 rdma:2"
+like "the job has what it had" "$(aiq "$id")" "rdma nic-1,nic-2"
+is "the other waits" "$(state_of "$second")" PENDING
+slice gpu n-1 5 1 "gpu-0:$(under 1 0)" gpu-1 "gpu-2:$(under 3 1)" \
+	"gpu-3:$(under 2 1)"
+slice rdma n-1 5 1 "nic-0:$(under 3 0)" nic-1 "nic-2:$(under 8)" nic-3
+ok "drivers tell other roots: a job that fits now runs" \
+	wait_for is_state "$second" RUNNING
+is "with what is together now" "$(given "$second")" \
+	"gpu.test/n-1/gpu-2 rdma.test/n-1/nic-0"
+is "the first keeps what it has" "$(state_of "$id"), $(given "$id")" \
+	"RUNNING, $beside"
+aicancel --wait "$id" "$second"
+roots_of_n1 6
+ok "no NUMA node has three" wait_for refuses "needs 2 GPUs and 1 CPU, with 3 \
+rdma, of one NUMA node; the best is on n-1, with 2 GPUs" rdma:3:numa \
+	--numa strict
+id=$(near rdma:2:numa --numa strict)
+ok "one has two" wait_for is_state "$id" RUNNING
+is "with the GPUs" "$(given "$id")" "gpu.test/n-1/gpu-0 \
+gpu.test/n-1/gpu-1 rdma.test/n-1/nic-0 rdma.test/n-1/nic-1"
+aicancel --wait "$id"
+fails "without GPUs there is no NUMA node" 1 \
+	"pool 'gpu': its jobs are bound to no NUMA nodes, and this one asks for \
+no GPUs: --device rdma:numa cannot be had there" \
+	aisub --device rdma:numa --wrap true
+slice rdma n-1 7 1 nic-0 nic-1 nic-2 nic-3
+ok "no driver tells where devices are" wait_for refuses "pool 'gpu': NUMA nodes \
+of its rdma are not known: --device rdma:2:numa cannot be had there" rdma:2:numa
 
 sed -i 's/class = nics/class = others/' "$conf"
 fails "another class needs a restart" 1 \

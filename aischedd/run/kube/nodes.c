@@ -137,6 +137,8 @@ static void put_kinds(struct node_info *info,
                       const struct kube_kinds_told *kinds)
 {
 	info->kinds_named = kinds->named;
+	info->kinds_rooted = kinds->roots_known;
+	info->kinds_zoned = kinds->numas_known;
 	info->device = kinds->device;
 	info->ndevices = kinds->n;
 	for (int i = 0; i < DEVICE_KINDS; i++)

@@ -567,6 +567,8 @@ static void see_gpus(struct node *node, const struct node_info *info)
 	node->gpus_shared = info->gpus_shared;
 	node->devs_found = info->devs;
 	node->kinds_named = info->kinds_named;
+	node->kinds_rooted = info->kinds_rooted;
+	node->kinds_zoned = info->kinds_zoned;
 }
 
 /* Set what those that the daemon does not schedule use. */

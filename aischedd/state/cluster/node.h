@@ -62,9 +62,10 @@ struct node {
 	 * others than jobs */
 	struct device_counts devs_found, devs, devs_others;
 	/* those that the runner knows by name, or NULL; kinds_named: bit i is
-	 * set if it knows those of kind i */
+	 * set if it knows those of kind i; kinds_rooted, kinds_zoned: if it
+	 * knows PCIe roots, or NUMA nodes, of some of kind i */
 	struct node_devices *named;
-	uint8_t kinds_named;
+	uint8_t kinds_named, kinds_rooted, kinds_zoned;
 	uint16_t *gpu_root; /* PCIe root of each GPU; 0: unknown */
 	uint8_t *cpu_numa, *gpu_numa, *gpu_link;
 	uint16_t *cpu_core;
@@ -99,6 +100,7 @@ struct node {
 	/* how its GPUs are chosen; struct pool counts the nodes of each
 	 * kind */
 	enum node_gives gives;
+	uint32_t knows;     /* pool_devices_known(), as struct pool counts it */
 	bool gpus_shared;   /* tasks can get parts of its GPUs */
 	bool counts_shared; /* struct pool counts it */
 	/* [ngpus] thousandths of each that no task may use; only if

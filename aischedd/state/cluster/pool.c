@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aischedd/state/cluster/node.h"
+#include "aischedd/state/cluster/pool_devices.h"
 #include "aischedd/state/life/lifecycle.h"
 #include "aischedd/state/pass/sweep.h"
 #include "aischedd/state/state_priv.h"
@@ -51,17 +52,10 @@ static bool demands_place(const struct spec *spec)
 	return demands_numa(spec) || links_parse(spec->links) == LINKS_STRICT;
 }
 
-/* Whether the request says where devices must be. */
-static bool places_devices(const struct spec *spec)
-{
-	return spec->device &&
-	       (strstr(spec->device, ":pcie") || strstr(spec->device, ":numa"));
-}
-
 bool pool_align_is_asked(const struct spec *spec)
 {
 	return demands_place(spec) || demands_part(spec) ||
-	       places_devices(spec);
+	       pool_devices_are_placed(spec);
 }
 
 /* Whether kubelets choose the GPUs of some nodes. */
@@ -193,13 +187,10 @@ bool pool_aligns(const struct state *state, uint32_t pool,
 	struct err none;
 
 	err = err ? err : &none;
-	if (places_devices(spec) && runner_traits(conf->runner)->has_api) {
-		err_set(err, EINVAL,
-		        "pool '%s': its nodes choose devices themselves "
-		        "(device plugin): --device %s cannot be had there",
-		        conf->name, spec->device);
+	if (pool_devices_are_placed(spec) &&
+	    runner_traits(conf->runner)->has_api &&
+	    !pool_devices_aligns(state, pool, spec, err))
 		return false;
-	}
 	if (demands_part(spec) && !shares(state, pool, spec, err))
 		return false;
 	/* Assume that a cluster can align tasks until it has
@@ -220,14 +211,16 @@ bool pool_aligns(const struct state *state, uint32_t pool,
 	return false;
 }
 
-/* Returns which kinds of nodes the pool has, as bits: pool_aligns() depends
- * on that. */
-static unsigned answers(const struct pool *pool)
+/* Returns which kinds of nodes the pool has, and what these know, as bits:
+ * pool_aligns() depends on that. */
+static uint64_t answers(const struct pool *pool)
 {
-	unsigned ret = pool->nshares != 0;
+	uint64_t ret = pool->nshares != 0;
 
 	for (int i = GIVES_COUNTED; i < GIVES_KINDS; i++)
-		ret |= (unsigned)(pool->gives[i] != 0) << i;
+		ret |= (uint64_t)(pool->gives[i] != 0) << i;
+	for (int i = 0; i < NODE_KNOWS; i++)
+		ret |= (uint64_t)(pool->knows[i] != 0) << (GIVES_KINDS + i);
 	return ret;
 }
 
@@ -279,17 +272,22 @@ enum numa pool_numa(const struct state *state, uint64_t pools,
 void pool_count_node(struct state *state, struct node *node)
 {
 	struct pool *pool = &state->pools.pool[node->pool];
-	unsigned was = answers(pool);
+	uint64_t was = answers(pool);
 	enum node_gives now = gives(node);
+	uint32_t known = pool_devices_known(node);
 	bool share = now != GIVES_NONE && node->gpus_shared;
 
-	if (node->gives == now && node->counts_shared == share)
+	if (node->gives == now && node->counts_shared == share &&
+	    node->knows == known)
 		return;
 	pool->gives[node->gives] -= node->gives != GIVES_NONE;
 	pool->gives[now] += now != GIVES_NONE;
 	pool->nshares -= node->counts_shared;
 	pool->nshares += share;
+	for (int i = 0; i < NODE_KNOWS; i++)
+		pool->knows[i] += (known >> i & 1) - (node->knows >> i & 1);
 	node->gives = now;
+	node->knows = known;
 	node->counts_shared = share;
 	if (pool->ready && answers(pool) != was)
 		kinds_changed(state, pool);

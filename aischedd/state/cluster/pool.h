@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "aischedd/sched/snap.h"
+#include "aischedd/state/cluster/pool_devices.h"
 #include "libcommon/limits.h"
 #include "libcommon/spec/spec.h"
 
@@ -53,6 +54,7 @@ struct pool {
 	char *trouble;               /* why it cannot start jobs, or NULL */
 	uint32_t gives[GIVES_KINDS]; /* nodes of each kind */
 	uint32_t nshares;            /* nodes with GPUs given in parts */
+	uint32_t knows[NODE_KNOWS];  /* nodes of which that is known */
 	/* the result of kubelets_of() that the rows of jobs have */
 	enum numa kubelets;
 };
@@ -92,9 +94,9 @@ bool state_pool_has_trouble(const struct state *state, uint32_t pool);
 uint64_t spec_pools(const struct state *state, const struct spec *spec,
                     uint32_t queue);
 
-/* Whether the pool can place tasks as --numa and --links demand, and gives
- * parts of GPUs to jobs that request some. If not, set *err (unless err is
- * NULL) to the reason. */
+/* Whether the pool can place tasks as --numa and --links demand, gives devices
+ * where --device wants them, and parts of GPUs to jobs that request some. If
+ * not, set *err (unless err is NULL) to the reason. */
 bool pool_aligns(const struct state *state, uint32_t pool,
                  const struct spec *spec, struct err *err);
 

@@ -200,6 +200,132 @@ START_TEST(clusters_choose_devices_themselves)
 }
 END_TEST
 
+/* A node of a cluster with two GPUs; what is known of devices of kind 0. */
+struct near_node {
+	bool named, gpu_root, gpu_numa, dev_root, dev_numa;
+};
+
+static void say_near(struct world *w, const char *name,
+                     const struct near_node *near)
+{
+	static const uint8_t zero[2];
+	static const uint16_t held[2], roots[2] = { 1, 2 };
+
+	state_node_seen(w->state, 0,
+	                &(struct node_info){
+			    .name = name,
+			    .cpu_milli = 4000,
+			    .mem_mib = 1000,
+			    .ngpus = 2,
+			    .gpu_numa = zero,
+			    .gpu_link = zero,
+			    .gpu_held = held,
+			    .gpu_root = near->gpu_root ? roots : held,
+			    .gpus_named = near->named,
+			    .gpu_numas_known = near->gpu_numa,
+			    .kinds_named = 1,
+			    .kinds_rooted = near->dev_root,
+			    .kinds_zoned = near->dev_numa,
+			});
+}
+
+/* Facts that the nodes of a cluster know, and the answers to two requests. */
+static const struct {
+	const char *name;
+	struct near_node a, b;   /* b is not there unless it knows something */
+	const char *pcie, *numa; /* NULL: it is taken */
+} near_cases[] = {
+	{ "all is known", { true, true, true, true, true }, { 0 }, NULL, NULL },
+	{ "a plugin gives GPUs",
+	  { false, false, false, true, true },
+	  { 0 },
+	  "its nodes choose devices themselves (device plugin)",
+	  "its nodes choose devices themselves (device plugin)" },
+	{ "of GPUs nothing is known",
+	  { true, false, false, true, true },
+	  { 0 },
+	  "PCIe roots of its GPUs are not known",
+	  "NUMA nodes of its GPUs are not known ('node' sections can say "
+	  "them)" },
+	{ "of devices nothing is known",
+	  { true, true, true, false, false },
+	  { 0 },
+	  "PCIe roots of its rdma are not known",
+	  "NUMA nodes of its rdma are not known" },
+	{ "each is known elsewhere",
+	  { true, true, true, false, false },
+	  { true, false, true, true, true },
+	  "no node has known PCIe roots of both GPUs and rdma",
+	  NULL },
+	{ "one node knows all",
+	  { false, false, false, true, true },
+	  { true, true, true, true, true },
+	  NULL,
+	  "its nodes choose devices themselves (device plugin)" },
+};
+
+static void check_near(const struct world *w, const char *device,
+                       const char *want)
+{
+	struct spec spec;
+	struct err err = { 0 };
+	char *text = NULL;
+
+	spec_init(&spec);
+	spec.device = device;
+	spec.gpus = 2000;
+	if (want)
+		text = xasprintf("pool 'y': %s: --device %s cannot be had "
+		                 "there",
+		                 want, device);
+	ck_assert_int_eq(pool_aligns(w->state, 0, &spec, &err), !want);
+	if (want)
+		ck_assert_str_eq(err.text, text);
+	free(text);
+}
+
+START_TEST(near_case)
+{
+	static const struct near_node none;
+	struct world w;
+
+	world_init(&w, "pool y { runner = kubernetes }\n"
+	               "device rdma { class = c driver = d }\nqueue q { }\n");
+	check_near(&w, "rdma:2:pcie", NULL);
+	say_near(&w, "a", &near_cases[_i].a);
+	if (memcmp(&near_cases[_i].b, &none, sizeof(none)) != 0)
+		say_near(&w, "b", &near_cases[_i].b);
+	state_pool_ready(w.state, 0, true);
+	check_near(&w, "rdma:2:pcie", near_cases[_i].pcie);
+	check_near(&w, "rdma:2:numa", near_cases[_i].numa);
+	state_node_seen(w.state, 0,
+	                &(struct node_info){ .name = "a", .gone = true });
+	state_node_seen(w.state, 0,
+	                &(struct node_info){ .name = "b", .gone = true });
+	check_near(&w, "rdma:2:pcie",
+	           "its nodes choose devices themselves (device plugin)");
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(devices_in_numa_nodes_need_gpus)
+{
+	struct world w;
+	struct spec spec;
+
+	world_init(&w, "pool y { runner = kubernetes }\n"
+	               "device rdma { class = c driver = d }\nqueue q { }\n");
+	spec_init(&spec);
+	spec.device = "rdma:numa";
+	ck_assert(!pool_aligns(w.state, 0, &spec, &w.err));
+	ck_assert_str_eq(w.err.text,
+	                 "pool 'y': its jobs are bound to no NUMA nodes, and "
+	                 "this one asks for no GPUs: --device rdma:numa cannot "
+	                 "be had there");
+	world_fini(&w);
+}
+END_TEST
+
 START_TEST(pools_change_places)
 {
 	static const uint8_t zero[2];
@@ -330,6 +456,8 @@ SUITE(node)
 	tcase_add_test(tc, a_node_is_expected_in_no_pool_yet);
 	tcase_add_test(tc, a_placement_names_the_pool);
 	tcase_add_test(tc, clusters_choose_devices_themselves);
+	tcase_add_loop_test(tc, near_case, 0, ARRAY_SIZE(near_cases));
+	tcase_add_test(tc, devices_in_numa_nodes_need_gpus);
 	tcase_add_test(tc, pools_change_places);
 	tcase_add_test(tc, nodes_go_with_their_pool);
 	tcase_add_test(tc, nodes_of_a_pool_that_was_taken_out_go);

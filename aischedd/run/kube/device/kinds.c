@@ -145,7 +145,8 @@ static struct kind_dev *dev_at(struct kind_node *node, uint8_t kind,
 	        (node->n++ - i) * sizeof(*node->dev));
 	node->dev[i] = (struct kind_dev){ .name = xstrdup(name),
 		                          .pool = xstrndup(pool, pool_len),
-		                          .kind = kind };
+		                          .kind = kind,
+		                          .numa = RUN_NUMA_UNKNOWN };
 	node->dev[i].device = strrchr(node->dev[i].name, '/') + 1;
 	return &node->dev[i];
 }
@@ -182,7 +183,7 @@ static void list_dev(const struct kube *kube, struct kind_node *node,
 	text_set(&dev->root, gpu->root);
 	dev->numa = gpu->numa >= 0 && gpu->numa < LIMIT_SOCKETS
 	                ? (uint8_t)gpu->numa
-	                : 0;
+	                : RUN_NUMA_UNKNOWN;
 }
 
 /* Whether the slice has the highest generation among those of its pool. *ret_n:
@@ -421,6 +422,10 @@ static void tell_dev(const struct kube *kube, const struct kind_node *node,
 	if (!dev->listed && use != KIND_OURS)
 		return;
 	ret->all.n[dev->kind]++;
+	if (dev->root)
+		ret->roots_known |= (uint8_t)(1u << dev->kind);
+	if (dev->numa != RUN_NUMA_UNKNOWN)
+		ret->numas_known |= (uint8_t)(1u << dev->kind);
 	if (held && use != KIND_OURS) {
 		ret->held.n[dev->kind]++;
 		return;

@@ -37,6 +37,8 @@ struct kube_kinds {
 /* The devices of a node; names are valid until the next call for it. */
 struct kube_kinds_told {
 	uint8_t named; /* bit i: claims give kind i */
+	/* bit i: PCIe roots, or NUMA nodes, of some of kind i are known */
+	uint8_t roots_known, numas_known;
 	/* all, and those that must not be given to any task (devices.h) */
 	struct device_counts all, held;
 	/* those that tasks of ours have or can have */

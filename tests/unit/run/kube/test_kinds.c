@@ -190,6 +190,39 @@ START_TEST(too_few_devices_are_none)
 }
 END_TEST
 
+START_TEST(unknown_places_are_not_the_first)
+{
+	slice("s", "d", 1, 1,
+	      "{\"name\": \"a\"}, {\"name\": \"b\", \"attributes\": {"
+	      "\"resource.kubernetes.io/numaNode\": {\"int\": 1}}},"
+	      "{\"name\": \"c\", \"attributes\": {"
+	      "\"resource.kubernetes.io/numaNode\": {\"int\": 64},"
+	      "\"resource.kubernetes.io/pcieRoot\": {\"string\": \"r\"}}}");
+	slice("t", "e", 1, 1, "{\"name\": \"a\"}");
+	show();
+	ck_assert_uint_eq(told.n, 4);
+	ck_assert_uint_eq(told.device[0].numa, RUN_NUMA_UNKNOWN);
+	ck_assert_uint_eq(told.device[1].numa, 1);
+	ck_assert_uint_eq(told.device[2].numa, RUN_NUMA_UNKNOWN);
+	ck_assert_ptr_null(told.root[1]);
+	ck_assert_str_eq(told.root[2], "r");
+	ck_assert_uint_eq(told.numas_known, 2);
+	ck_assert_uint_eq(told.roots_known, 2);
+}
+END_TEST
+
+START_TEST(places_are_known_of_devices_that_others_have)
+{
+	slice("s", "d", 1, 1,
+	      "{\"name\": \"a\", \"attributes\": {"
+	      "\"resource.kubernetes.io/pcieRoot\": {\"string\": \"r\"}}}");
+	claim("d");
+	show();
+	ck_assert_uint_eq(told.n, 0);
+	ck_assert_uint_eq(told.roots_known, 2);
+}
+END_TEST
+
 SUITE(kube_kinds)
 {
 	tcase_add_checked_fixture(tc, set_up, tear_down);
@@ -199,4 +232,6 @@ SUITE(kube_kinds)
 	tcase_add_test(tc, a_claim_of_others_holds_a_device_of_its_driver);
 	tcase_add_test(tc, a_task_has_devices_by_name);
 	tcase_add_test(tc, too_few_devices_are_none);
+	tcase_add_test(tc, unknown_places_are_not_the_first);
+	tcase_add_test(tc, places_are_known_of_devices_that_others_have);
 }
