@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -50,8 +51,9 @@ pid_t proc_next(DIR *dir)
 	return 0;
 }
 
-/* Returns the parent's pid, or 0 if the process is gone. */
-static pid_t parent_of(pid_t pid)
+/* Returns the parent's pid, or 0 if the process is gone. *ret_state: the letter
+ * of its state. */
+static pid_t parent_of(pid_t pid, char *ret_state)
 {
 	char path[32], text[512];
 	const char *p;
@@ -66,6 +68,7 @@ static pid_t parent_of(pid_t pid)
 	p = strrchr(text, ')');
 	if (!p || sscanf(p, ") %c %d", &state, &parent) != 2)
 		return 0;
+	*ret_state = state;
 	/* A zombie counts as existing, as it may have threads that
 	 * still run. */
 	return state == 'X' ? 0 : parent;
@@ -80,7 +83,8 @@ static size_t list_all(struct proc **ret)
 	if (!dir)
 		return 0;
 	for (pid_t pid; (pid = proc_next(dir));) {
-		pid_t parent = parent_of(pid);
+		char state;
+		pid_t parent = parent_of(pid, &state);
 
 		if (!parent)
 			continue;
@@ -114,13 +118,36 @@ size_t proc_descendants(pid_t root, proc_fn *fn, void *arg)
 	return found;
 }
 
+/* Get the file of the program that a process runs. Fails if the process may not
+ * be looked at. */
+static int program_of(const char *pid, struct stat *ret)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/%s/exe", pid);
+	return stat(path, ret);
+}
+
+bool proc_is_ready(pid_t pid)
+{
+	struct stat own, its;
+	char state, text[16];
+
+	snprintf(text, sizeof(text), "%d", (int)pid);
+	return parent_of(pid, &state) && state == 'R' &&
+	       program_of("self", &own) == 0 && program_of(text, &its) == 0 &&
+	       own.st_dev == its.st_dev && own.st_ino == its.st_ino;
+}
+
 bool proc_is_below(pid_t pid, pid_t root)
 {
 	/* If a process on the way to root is reaped before we ask for its
 	 * parent, this returns false. Its children then have another parent,
 	 * so the next call can find root. */
 	for (int depth = 0; pid > 1 && depth < MAX_DEPTH; depth++) {
-		pid = parent_of(pid);
+		char state;
+
+		pid = parent_of(pid, &state);
 		if (pid == root)
 			return true;
 	}

@@ -31,6 +31,10 @@ bool proc_is_below(pid_t pid, pid_t root);
 typedef bool proc_is_fn(pid_t pid, const void *arg);
 void proc_signal(pid_t pid, int signo, proc_is_fn *is, const void *arg);
 
+/* Whether the process runs the caller's program, and waits for nothing but
+ * a CPU. */
+bool proc_is_ready(pid_t pid);
+
 /* Call fn for each thread of the process. */
 void proc_threads(pid_t pid, proc_fn *fn, void *arg);
 

@@ -17,6 +17,7 @@
 #include "aischedd/run/shepherd/env.h"
 #include "aischedd/run/shepherd/limit.h"
 #include "aischedd/run/shepherd/open.h"
+#include "aischedd/run/shepherd/proc.h"
 #include "aischedd/run/shepherd/shepherd.h"
 #include "aischedd/run/shepherd/steps.h"
 #include "aischedd/run/shepherd/user.h"
@@ -251,6 +252,17 @@ static int too_late(struct err *err)
 	               EXEC_MS / 1000);
 }
 
+/* Whether a task has not called exec because it waits for a CPU, as it may for
+ * long on an overloaded machine. */
+static bool is_one_ready(const struct shepherd *s)
+{
+	bool ret = false;
+
+	for (uint32_t i = 0; i < s->ntasks && !ret; i++)
+		ret = proc_is_ready(s->task[i].pid);
+	return ret;
+}
+
 int tasks_started(struct shepherd *s, enum start_fault *ret_fault,
                   struct err *err)
 {
@@ -264,7 +276,8 @@ int tasks_started(struct shepherd *s, enum start_fault *ret_fault,
 	if (n < 0 && errno == EAGAIN) {
 		/* Extend the deadline, as a suspended process cannot
 		 * call exec. */
-		if (s->suspended)
+		if (s->suspended ||
+		    (clock_ms() >= s->exec_by && is_one_ready(s)))
 			s->exec_by = clock_ms() + EXEC_MS;
 		*ret_fault = FAULT_USER;
 		return clock_ms() >= s->exec_by ? too_late(err) : 0;
@@ -347,6 +360,10 @@ void task_check(struct task *t, int64_t now)
 	 * pipe, or has written why not and will end. */
 	if (poll(&p, 1, 0) == 1) {
 		t->exec_by = INT64_MAX;
+		return;
+	}
+	if (proc_is_ready(t->pid)) {
+		t->exec_by = now + EXEC_MS;
 		return;
 	}
 	t->late = true;

@@ -2,6 +2,7 @@
  * jobs */
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +70,46 @@ START_TEST(a_single_job_is_its_own_array)
 	output_expand("/%A_%a", "", &name, &out);
 	ck_assert_str_eq(out.data, "/17_4294967294");
 	buf_free(&out);
+}
+END_TEST
+
+/* --- processes --- */
+
+/* Start a process that spins, or waits, or runs a program that spins. */
+static pid_t fork_idler(char what)
+{
+	pid_t pid = fork();
+
+	if (pid == 0 && what == 'x')
+		execl("/bin/sh", "sh", "-c", "while :; do :; done", NULL);
+	for (; pid == 0;)
+		if (what == 'w')
+			pause();
+	ck_assert_int_gt(pid, 0);
+	return pid;
+}
+
+/* Wait until it is known of such a process whether it is ready, and return
+ * that. */
+static bool becomes_ready(char what)
+{
+	pid_t pid = fork_idler(what);
+	bool want = what == 's', ret;
+	int status;
+
+	while ((ret = proc_is_ready(pid)) != want)
+		sched_yield();
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(!proc_is_ready(pid));
+	return ret;
+}
+
+START_TEST(a_process_before_exec_that_lacks_only_a_cpu_is_ready)
+{
+	ck_assert(becomes_ready('s'));
+	ck_assert(!becomes_ready('w'));
+	ck_assert(!becomes_ready('x'));
 }
 END_TEST
 
@@ -1110,6 +1151,8 @@ SUITE(run)
 {
 	tcase_add_loop_test(tc, names_are_expanded, 0, ARRAY_SIZE(patterns));
 	tcase_add_test(tc, a_single_job_is_its_own_array);
+	tcase_add_test(tc,
+	               a_process_before_exec_that_lacks_only_a_cpu_is_ready);
 	tcase_add_test(tc, what_was_not_asked_for_is_not_echoed);
 	tcase_add_test(tc, what_was_asked_for_is_echoed);
 	tcase_add_test(tc, each_task_of_a_gang_has_its_rank);
