@@ -356,12 +356,12 @@ static struct fitness fitness_of(const struct work *w, uint32_t req,
 
 static bool is_fitter(const struct fitness *a, const struct fitness *b)
 {
+	int damage = fit_devices_compare(&a->damage, &b->damage);
+
 	if (a->groups != b->groups)
 		return a->groups < b->groups;
-	for (int i = 0; i < NBLOCKS; i++) {
-		if (a->damage.blocks[i] != b->damage.blocks[i])
-			return a->damage.blocks[i] < b->damage.blocks[i];
-	}
+	if (damage)
+		return damage < 0;
 	if (a->gpu != b->gpu)
 		return a->gpu < b->gpu;
 	return a->idle < b->idle;

@@ -140,6 +140,7 @@ struct picking {
 	struct grouping link, numa;
 	uint64_t nfree; /* all GPUs that are wholly free, of any type */
 	uint64_t own;   /* GPUs of the node that the job already has */
+	uint64_t awaited;
 };
 
 struct price {
@@ -151,7 +152,7 @@ struct price {
 
 static struct fit_damage damage_of(const struct picking *p, uint64_t chosen)
 {
-	struct fit_damage ret = { { 0 } };
+	struct fit_damage ret = { .awaited = count(chosen & p->awaited) };
 
 	for (uint64_t left = chosen, cell; left; left &= ~cell) {
 		int d = __builtin_ctzll(left);
@@ -180,9 +181,10 @@ static struct price price_of(const struct picking *p, uint64_t from,
 		               .left = count(from) };
 }
 
-static int compare_damage(const struct fit_damage *a,
-                          const struct fit_damage *b)
+int fit_devices_compare(const struct fit_damage *a, const struct fit_damage *b)
 {
+	if (a->awaited != b->awaited)
+		return a->awaited < b->awaited ? -1 : 1;
 	for (int i = 0; i < NBLOCKS; i++) {
 		if (a->blocks[i] != b->blocks[i])
 			return a->blocks[i] < b->blocks[i] ? -1 : 1;
@@ -192,7 +194,7 @@ static int compare_damage(const struct fit_damage *a,
 
 static bool is_cheaper(const struct price *a, const struct price *b)
 {
-	int damage = compare_damage(&a->damage, &b->damage);
+	int damage = fit_devices_compare(&a->damage, &b->damage);
 
 	if (damage)
 		return damage < 0;
@@ -233,8 +235,14 @@ static bool is_better(const struct part *a, const struct part *b)
 static void choose(const struct picking *p, bool groups, uint32_t n,
                    struct part *part)
 {
-	part->chosen =
-	    groups ? pick_in_group(p, part->mask, n) : lowest(part->mask, n);
+	uint64_t others = part->mask & ~p->awaited;
+
+	if (groups)
+		part->chosen = pick_in_group(p, part->mask, n);
+	else if (count(others) >= n)
+		part->chosen = lowest(others, n);
+	else
+		part->chosen = lowest(part->mask, n);
 	part->price = price_of(p, part->mask, part->chosen);
 }
 
@@ -286,6 +294,7 @@ static struct picking picking_on(const struct work *w, uint32_t node,
 	group(&p.link, s->gpu.link + first, ngpus, fit_devices_nlinks(w, node));
 	group(&p.numa, s->gpu.numa + first, ngpus, fit_devices_nnumas(w, node));
 	p.own = own;
+	p.awaited = w->awaited ? w->awaited[node] : 0;
 	p.nfree = 0;
 	for (uint32_t i = 0; i < ngpus; i++)
 		p.nfree |= (uint64_t)(w->device[first + i] == 1000) << i;

@@ -66,10 +66,14 @@ uint64_t fit_devices_whole(const struct work *w, uint32_t req, uint32_t node,
 enum { NBLOCKS = 3 };
 
 struct fit_damage {
+	uint32_t awaited;         /* chosen GPUs that another job is promised */
 	uint32_t blocks[NBLOCKS]; /* by size, the largest first: how many blocks
 	                             the chosen GPUs break up; blocks taken as
 	                             a whole do not count */
 };
+
+/* Compares like memcmp(): less damage is better. */
+int fit_devices_compare(const struct fit_damage *a, const struct fit_damage *b);
 
 /* Choose n GPUs of the set, which has enough, for a job that already has the
  * GPUs in `own`: from the fewest link groups, then with the least damage. */

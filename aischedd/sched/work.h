@@ -92,6 +92,10 @@ struct work {
 	/* By node: the whole GPUs that the job being placed has there; bit i:
 	 * device i. */
 	uint64_t *own_gpus;
+	/* By node: the GPUs that jobs are promised there, as bits. A task that
+	 * starts now takes others if there are any as good. Shared by all
+	 * counters of a pass; NULL: none is promised. */
+	uint64_t *awaited;
 	/* By node: one more than the highest number of a NUMA node and of a
 	 * link group; 0: not looked up yet, see fit_devices.h. */
 	uint16_t *nnumas, *nlinks;

@@ -323,11 +323,7 @@ static bool is_less(const struct price *a, const struct price *b)
 		return a->groups < b->groups;
 	if (a->lost != b->lost)
 		return a->lost < b->lost;
-	for (int i = 0; i < NBLOCKS; i++) {
-		if (a->damage.blocks[i] != b->damage.blocks[i])
-			return a->damage.blocks[i] < b->damage.blocks[i];
-	}
-	return false;
+	return fit_devices_compare(&a->damage, &b->damage) < 0;
 }
 
 static void judge(struct search *f, uint64_t gpus)
@@ -351,8 +347,8 @@ static void judge(struct search *f, uint64_t gpus)
 	f->best = gpus;
 	f->least = price;
 	f->ideal = price.lost <= f->lost && price.groups <= f->groups &&
-	           !price.damage.blocks[0] && !price.damage.blocks[1] &&
-	           !price.damage.blocks[2];
+	           !price.damage.awaited && !price.damage.blocks[0] &&
+	           !price.damage.blocks[1] && !price.damage.blocks[2];
 }
 
 /* Whether n GPUs of the cells from `from` on can complete the pairs of a choice
@@ -454,7 +450,7 @@ uint64_t fit_near_gpus(const struct work *w, uint32_t req, uint32_t node,
 		                        w->own_gpus[node], n, ret_damage);
 	search_init(&f, w, req, node, at, n);
 	choose_more(&f, 0, 0, n);
-	*ret_damage = f.best ? f.least.damage : (struct fit_damage){ { 0 } };
+	*ret_damage = f.best ? f.least.damage : (struct fit_damage){ 0 };
 	return f.best;
 }
 

@@ -400,6 +400,20 @@ bool future_allows(struct future *a, uint32_t node,
 	       try_it(a, node, ask, n, from, until, ret);
 }
 
+/* Note which GPUs the jobs get that are promised a start on the node. */
+static void note_awaited(struct future *a, uint32_t node)
+{
+	struct work *work = a->p->work;
+	struct future_walk w;
+
+	if (!work->awaited)
+		work->awaited = arena_array(a->arena, uint64_t, a->s->node.n);
+	future_walk_begin(&w, a, node);
+	walk_dues(&w);
+	future_walk_end(&w);
+	work->awaited[node] = w.awaited;
+}
+
 void future_keep(struct future *a, uint32_t node, const struct future_due *due)
 {
 	struct future_view *v = &a->view[node];
@@ -420,6 +434,8 @@ void future_keep(struct future *a, uint32_t node, const struct future_due *due)
 	a->changes |= d->end != SNAP_NEVER;
 	a->p->watched[node] = 1;
 	a->p->nkept++;
+	if (d->resv == SNAP_NONE && v->odd && snap_node_ngpus(a->s, node))
+		note_awaited(a, node);
 }
 
 void future_add_task(struct future *a, uint32_t req, size_t task)

@@ -117,6 +117,11 @@ static void place_due(struct future_walk *w, struct future_due *d)
 	}
 	if (d->nwithheld)
 		withhold(w, d, 0);
+	/* Entries are placed as if no job was promised anything; only tasks on
+	 * trial that start now are placed like those that do start. */
+	then->awaited = d == &w->a->trial && d->start <= w->a->s->now
+	                    ? w->a->p->work->awaited
+	                    : NULL;
 	then->own_gpus[w->node] = d->own;
 	if (d->resumes != SNAP_NONE)
 		n = fit_cpus_again(then, d->req, then->snap->task + d->resumes);
@@ -136,6 +141,7 @@ static void place_due(struct future_walk *w, struct future_due *d)
 		} else {
 			t[1].cpu_first = fit_task(then, d->req, w->node,
 			                          n - d->ntasks, t, use);
+			w->awaited |= t->gpus;
 			if (d->held)
 				d->held[d->ntasks] = then->chosen;
 		}

@@ -70,6 +70,7 @@ struct future_walk {
 	const struct future_run *stay;
 	size_t nstays, next;
 	uint32_t whose, nkept;
+	uint64_t awaited; /* GPUs that entries have got, as bits */
 	/* the first entry that found too little free, or NULL */
 	const struct future_due *cut;
 };
