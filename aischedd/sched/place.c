@@ -433,6 +433,26 @@ static bool go_to_pool(struct place_trial *t, uint32_t pool)
 	return false;
 }
 
+/* Tasks of a node share link groups. If they are spread one by one, the first
+ * may get the last GPU of a group, so that no other fits beside it: place such
+ * a job as if its pool packed tasks. */
+static bool try_packed(struct place_trial *t, uint32_t pool)
+{
+	const struct snap *s = t->p->snap;
+	bool placed;
+
+	if (s->req.links[t->req] != LINKS_STRICT ||
+	    s->pool.order[pool] != ORDER_SPREAD)
+		return false;
+	t->packs = true;
+	place_begin(t->p);
+	placed = place_trial_all(t);
+	if (!placed)
+		place_undo(t->p);
+	t->packs = false;
+	return placed;
+}
+
 /* Place all tasks on nodes of the trial's pool: first only on nodes that meet
  * the most important preferences, then also on those that meet fewer, and so
  * on; at last on any. */
@@ -458,7 +478,7 @@ static bool try_pool(struct place_trial *t)
 	if (place_trial_all(t))
 		return true;
 	place_undo(t->p);
-	return false;
+	return try_packed(t, pool);
 }
 
 bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,

@@ -605,7 +605,8 @@ static bool fill_somehow(struct place_trial *t)
 		return fill(t, FILL_ONE);
 	/* An exclusive job has its nodes to itself, so there is no reason to
 	 * spread. */
-	if (node_order_of(t) == ORDER_SPREAD && !s->req.exclusive[t->req])
+	if (node_order_of(t) == ORDER_SPREAD && !t->packs &&
+	    !s->req.exclusive[t->req])
 		return fill(t, FILL_ONE);
 	return fill(t, FILL_MOST);
 }

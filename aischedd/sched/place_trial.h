@@ -46,6 +46,7 @@ struct place_trial {
 	 * and memory; set to false if there is no such node. sparing: the value
 	 * that `spare` has when the trial begins. */
 	bool sparing, spare;
+	bool packs; /* do not spread tasks, though the pool's order does */
 };
 
 static inline int64_t smaller(int64_t a, int64_t b)
