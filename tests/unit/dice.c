@@ -12,7 +12,7 @@
 
 #include "libcommon/parse.h"
 
-enum { TESTS_MAX = 8 };
+enum { TESTS_MAX = 8, SUMS_MAX = 4 };
 
 static struct {
 	const char *test, *suite;
@@ -20,11 +20,17 @@ static struct {
 static size_t nadded;
 
 /* Check forks a process for each world. All of them share this. */
-static struct shared {
+struct shared {
 	pid_t parent;
 	const char *test; /* the one that runs, or failed; NULL: none */
 	uint64_t seed;    /* its world */
-} * shared;
+	struct {
+		const char *what;
+		uint64_t n;
+	} sum[SUMS_MAX];
+};
+
+static struct shared *shared;
 
 static const char *suite_of(const char *test)
 {
@@ -53,6 +59,9 @@ static void report_end(void)
 	if (getpid() != shared->parent)
 		return;
 	report_failure();
+	for (int i = 0; i < SUMS_MAX && shared->sum[i].what; i++)
+		fprintf(stderr, "# %" PRIu64 " %s\n", shared->sum[i].n,
+		        shared->sum[i].what);
 }
 
 static void share(void)
@@ -108,4 +117,15 @@ void dice_begin(const char *test, uint64_t seed)
 void dice_end(void)
 {
 	shared->test = NULL;
+}
+
+void dice_sum(const char *what, uint64_t n)
+{
+	int i = 0;
+
+	while (shared->sum[i].what && shared->sum[i].what != what)
+		if (++i == SUMS_MAX)
+			abort();
+	shared->sum[i].what = what;
+	shared->sum[i].n += n;
 }

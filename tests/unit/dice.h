@@ -69,6 +69,10 @@ static inline const char *pick(struct dice *d, const char *const *word)
  * repeats it is printed to stderr. */
 void dice_add(TCase *tc, const TTest *test, int n);
 
+/* Add n to a sum over all worlds that the test program draws. It is printed to
+ * stderr in the end, "# 25 starts" if `what` is the literal "starts". */
+void dice_sum(const char *what, uint64_t n);
+
 /* DICE_TEST calls these. */
 void dice_begin(const char *test, uint64_t seed);
 void dice_end(void);

@@ -3,9 +3,10 @@
  *
  * Jobs arrive and end, and after each of these events the starts of a new plan
  * are carried out. A promised start must never become later. This is checked
- * for the first pending job on any cluster, and for all pending jobs on a
- * single node if no job uses parts of devices. With only CPUs and one promise,
- * the starts must be those of EASY backfill.
+ * for the first pending job on any cluster, also if most jobs demand one NUMA
+ * node or the fewest link groups, and for all pending jobs on a single node if
+ * no job uses parts of devices. With only CPUs and one promise, the starts must
+ * be those of EASY backfill.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,13 @@
 #include "tests/unit/check.h"
 #include "tests/unit/dice.h"
 
-enum { WORLDS = 150, EASY_WORLDS = 100, JOBS = 40, EASY_CPUS = 16 };
+enum {
+	WORLDS = 150,
+	EASY_WORLDS = 100,
+	STRICT_WORLDS = 100,
+	JOBS = 40,
+	EASY_CPUS = 16
+};
 
 enum phase { COMES, WAITS, RUNS, IS_OVER };
 
@@ -29,6 +36,7 @@ struct test_job {
 	int64_t arrives, lasts, start;
 	int64_t limit;    /* its time limit; 0: none */
 	int64_t promised; /* SNAP_NEVER: none */
+	bool strict;      /* demands NUMA nodes or link groups */
 	uint32_t cpus;    /* requested; for the comparison with EASY */
 };
 
@@ -36,7 +44,9 @@ struct promise_world {
 	struct dice d;
 	/* check all promises, not only that of the first pending job */
 	bool all;
+	bool strict; /* most jobs demand NUMA nodes or link groups */
 	struct buf base, text;
+	struct buf promises; /* of the last plan, as in a snapshot */
 	int64_t now, wake;
 	/* their ids are 1, 2, ..., in order of arrival */
 	struct test_job job[JOBS];
@@ -96,6 +106,56 @@ static void add_job(struct promise_world *w, struct test_job *job)
 	         PICK(d, "", "", "", " tasks_per_node=1", " tasks_per_node=2"));
 }
 
+/* --- the world of strict jobs --------------------------------------------- */
+
+static void add_strict_nodes(struct promise_world *w)
+{
+	uint32_t n = 1 + roll(&w->d, 4);
+
+	buf_printf(&w->base,
+	           "policy age=0 size=0 fairshare=0 consolidate=no depth=%s\n"
+	           "pool a order=%s\n",
+	           PICK(&w->d, "1", "3", "100"), PICK(&w->d, "pack", "spread"));
+	for (uint32_t i = 0; i < n; i++)
+		buf_printf(
+		    &w->base, "node n%u mem=64G %s\n", (unsigned)i,
+		    PICK(&w->d,
+		         "cpus=8 threads=8 numa=0*4,1*4 gpus=4 "
+		         "gpu_numa=0*2,1*2 gpu_link=0*2,1*2",
+		         "cpus=8 threads=8 core=0*2,1*2,2*2,3*2 numa=0*4,1*4 "
+		         "numa_mem=24G,40G gpus=4 gpu_numa=0*2,1*2",
+		         "cpus=12 threads=12 numa=0*4,1*4,2*4 "
+		         "numa_mem=16G,16G,32G gpus=6 gpu_numa=0*2,1*2,2*2 "
+		         "gpu_link=0*3,1*3",
+		         "cpus=16 threads=16 numa=0*8,1*8 gpus=8 "
+		         "gpu_numa=0*4,1*4 gpu_link=0*2,1*2,2*2,3*2",
+		         "cpus=8 gpus=8 gpu_link=0*4,1*4",
+		         "cpus=8 threads=8 numa=0*4,1*4"));
+}
+
+static void add_strict_job(struct promise_world *w, struct test_job *job)
+{
+	struct dice *d = &w->d;
+
+	/* Let a plan start several jobs: a test of many starts is short then.
+	 */
+	job->arrives = 1000 + 100 * roll(d, 8);
+	job->lasts = roll(d, 40) ? 100 * (1 + roll(d, 2)) : 0;
+	job->limit = job->lasts;
+	job->promised = SNAP_NEVER;
+	snprintf(job->shape, sizeof(job->shape), " cpus=%s mem=%s gpus=%s%s%s",
+	         PICK(d, "1", "1", "2", "3", "4", "0.5", "6"),
+	         PICK(d, "0", "1G", "12G", "20G"),
+	         PICK(d, "0", "0", "1", "1", "2", "2", "3", "4", "0.5"),
+	         PICK(d, " numa=strict", " numa=strict", " numa=tight",
+	              " links=strict", " numa=strict links=strict",
+	              " numa=tight links=strict", ""),
+	         PICK(d, "", "", "", " tasks=2", " tasks=3",
+	              " tasks=2 tasks_per_node=1", " exclusive"));
+	job->strict =
+	    strstr(job->shape, "strict") || strstr(job->shape, "tight");
+}
+
 static int by_arrival(const void *a, const void *b)
 {
 	const struct test_job *x = a, *y = b;
@@ -128,6 +188,19 @@ static void write_world(struct promise_world *w)
 			           (long long)(job->start + job->limit));
 		buf_addc(&w->text, '\n');
 	}
+	buf_puts(&w->text, w->promises.len ? w->promises.data : "");
+}
+
+/* Count what the bars of a soak are about. */
+static void count_start(const struct promise_world *w,
+                        const struct test_job *job)
+{
+	if (!w->strict)
+		return;
+	dice_sum("starts", 1);
+	dice_sum("starts with demands for NUMA nodes or links", job->strict);
+	dice_sum("of these, promised before",
+	         job->strict && job->promised != SNAP_NEVER);
 }
 
 /* Carry out the starts of a plan: "start 12 n0:g0-3". */
@@ -145,6 +218,7 @@ static void begin_jobs(struct promise_world *w, const char *plan)
 			                  w->now <= job->promised,
 			              "job %u was promised %lld in\n%s", id,
 			              (long long)job->promised, w->text.data);
+			count_start(w, job);
 			job->phase = RUNS;
 			job->start = w->now;
 			snprintf(job->on, sizeof(job->on), "%.*s",
@@ -180,6 +254,33 @@ static void look_at_promises(struct promise_world *w, const struct snap *s,
 	}
 }
 
+static void write_promise(struct promise_world *w, const struct snap *s,
+                          const struct plan *plan,
+                          const struct snap_promise *it)
+{
+	const uint32_t *node = plan->promise_node + it->node_first;
+
+	buf_printf(&w->promises, "promise %u %lld", (unsigned)it->job,
+	           (long long)it->start);
+	for (uint32_t i = 0; i < it->n; i++)
+		buf_printf(&w->promises, "%s%s", i ? "," : " ",
+		           s->node.name[node[i]]);
+	buf_addc(&w->promises, '\n');
+}
+
+/* Keep the promises of a plan for the next snapshot, in the order of jobs. */
+static void keep_promises(struct promise_world *w, const struct snap *s,
+                          const struct plan *plan)
+{
+	buf_clear(&w->promises);
+	for (uint32_t id = 1; id <= JOBS; id++) {
+		for (uint32_t i = 0; i < plan->npromises; i++) {
+			if (plan->promise[i].job == id)
+				write_promise(w, s, plan, &plan->promise[i]);
+		}
+	}
+}
+
 static void plan_world(struct promise_world *w)
 {
 	struct arena *arena = arena_new();
@@ -196,6 +297,7 @@ static void plan_world(struct promise_world *w)
 	           why.text);
 	w->wake = plan->wake;
 	look_at_promises(w, snap, plan);
+	keep_promises(w, snap, plan);
 	plan_write(snap, plan, &out);
 	begin_jobs(w, out.data);
 	buf_free(&out);
@@ -234,15 +336,12 @@ static void go_on(struct promise_world *w)
 	}
 }
 
-static void live(uint64_t seed, bool all)
+static void live(struct promise_world *w)
 {
-	struct promise_world *w = xcalloc(1, sizeof(*w));
-
-	w->d = dice_of(seed);
-	w->all = all;
-	add_nodes(w);
+	w->strict ? add_strict_nodes(w) : add_nodes(w);
 	for (uint32_t i = 0; i < JOBS; i++)
-		add_job(w, &w->job[i]);
+		w->strict ? add_strict_job(w, &w->job[i])
+			  : add_job(w, &w->job[i]);
 	qsort(w->job, JOBS, sizeof(*w->job), by_arrival);
 	while ((w->now = next_event(w)) != INT64_MAX) {
 		go_on(w);
@@ -250,17 +349,37 @@ static void live(uint64_t seed, bool all)
 	}
 	buf_free(&w->base);
 	buf_free(&w->text);
+	buf_free(&w->promises);
 	free(w);
+}
+
+static struct promise_world *world_new(uint64_t seed)
+{
+	struct promise_world *w = xcalloc(1, sizeof(*w));
+
+	w->d = dice_of(seed);
+	return w;
 }
 
 DICE_TEST(never_later, seed)
 {
-	live(seed, false);
+	live(world_new(seed));
 }
 
 DICE_TEST(never_later_on_one_node, seed)
 {
-	live(seed, true);
+	struct promise_world *w = world_new(seed);
+
+	w->all = true;
+	live(w);
+}
+
+DICE_TEST(strict_jobs_are_never_later, seed)
+{
+	struct promise_world *w = world_new(seed);
+
+	w->strict = true;
+	live(w);
 }
 
 /* --- EASY -------------------------------------------------------------- */
@@ -365,6 +484,7 @@ DICE_TEST(easy, seed)
 	}
 	buf_free(&ours->base);
 	buf_free(&ours->text);
+	buf_free(&ours->promises);
 	free(ours);
 	free(w);
 }
@@ -374,4 +494,9 @@ SUITE(promise)
 	dice_add(tc, never_later, WORLDS);
 	dice_add(tc, never_later_on_one_node, WORLDS);
 	dice_add(tc, easy, EASY_WORLDS);
+}
+
+SUITE(promise_strict)
+{
+	dice_add(tc, strict_jobs_are_never_later, STRICT_WORLDS);
 }
