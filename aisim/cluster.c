@@ -21,29 +21,48 @@ struct pieces {
 	uint16_t gpu_root[LIMIT_GPUS];
 };
 
-/* Returns the NUMA node of a PCIe root: that of the GPUs there. Roots without
- * GPUs are in the NUMA nodes evenly, in order. */
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Returns the PCIe root of a GPU, as configured. */
+static uint32_t gpu_root(const struct conf_node *conf, uint32_t gpu)
+{
+	return (uint32_t)strtoul(conf->gpu_roots.s[gpu], NULL, 10);
+}
+
+static uint32_t count_roots(const struct conf_node *conf)
+{
+	uint32_t n = 1;
+
+	for (uint32_t g = 0; g < conf->gpu_roots.n; g++)
+		n = larger(n, gpu_root(conf, g) + 1);
+	for (uint32_t i = 0; i < conf->npieces; i++)
+		n = larger(n, conf->pieces[i].root + 1u);
+	return n;
+}
+
+static uint32_t count_numas(const struct node *node,
+                            const struct conf_node *conf)
+{
+	uint32_t n = conf->sockets != CONF_NONE ? (uint32_t)conf->sockets : 1;
+
+	for (uint32_t g = 0; g < node->ngpus; g++)
+		n = larger(n, node_gpu_numa(node, g) + 1u);
+	return n;
+}
+
+/* Returns the NUMA node of a PCIe root: that of its first GPU. Roots without
+ * GPUs are divided evenly among the NUMA nodes, in order. */
 static uint8_t numa_of_root(const struct node *node,
                             const struct conf_node *conf, uint32_t root)
 {
-	uint32_t roots = 1, numas = 1;
-
-	for (uint32_t g = 0; g < conf->gpu_roots.n; g++) {
-		uint32_t at = (uint32_t)strtoul(conf->gpu_roots.s[g], NULL, 10);
-
-		if (at == root && g < node->ngpus)
+	for (uint32_t g = 0; g < conf->gpu_roots.n && g < node->ngpus; g++) {
+		if (gpu_root(conf, g) == root)
 			return node_gpu_numa(node, g);
-		roots = at >= roots ? at + 1 : roots;
 	}
-	for (uint32_t i = 0; i < conf->npieces; i++)
-		if (conf->pieces[i].root >= roots)
-			roots = conf->pieces[i].root + 1u;
-	if (conf->sockets != CONF_NONE)
-		numas = (uint32_t)conf->sockets;
-	for (uint32_t g = 0; g < node->ngpus; g++)
-		if (node_gpu_numa(node, g) >= numas)
-			numas = node_gpu_numa(node, g) + 1u;
-	return (uint8_t)(root * numas / roots);
+	return (uint8_t)(root * count_numas(node, conf) / count_roots(conf));
 }
 
 static void list_pieces(const struct conf *all, const struct node *node,
@@ -52,8 +71,7 @@ static void list_pieces(const struct conf *all, const struct node *node,
 	uint32_t number[DEVICE_KINDS] = { 0 };
 
 	for (uint32_t g = 0; g < conf->gpu_roots.n && g < LIMIT_GPUS; g++)
-		ret->gpu_root[g] =
-		    (uint16_t)(strtoul(conf->gpu_roots.s[g], NULL, 10) + 1);
+		ret->gpu_root[g] = (uint16_t)(gpu_root(conf, g) + 1);
 	for (uint32_t i = 0; i < conf->npieces; i++) {
 		uint8_t kind = conf->pieces[i].kind;
 
@@ -273,13 +291,13 @@ static int64_t take_idle(struct room_node *node, uint64_t set, int64_t n,
 	return n;
 }
 
-/* Take n whole GPUs, `beside` of which first have the devices beside them that
- * the task needs there. */
+/* Take n whole GPUs: first one for each device that the task needs beside a
+ * GPU, with that device under its root, then any. */
 static bool take_whole(struct room_node *node, const struct device_need *need,
                        int64_t n, uint64_t *ret)
 {
 	uint64_t taken = node->pieces;
-	int64_t beside = 0;
+	int64_t beside = 0; /* GPUs that need devices under their roots */
 
 	*ret = 0;
 	for (uint32_t k = 0; k < DEVICE_KINDS; k++)
@@ -446,7 +464,7 @@ static uint32_t numas_of(const struct room_node *node,
 	return numas ? numas : UINT32_MAX;
 }
 
-/* Take as many devices other than GPUs; returns false if there are too few. */
+/* Take devices other than GPUs. Returns false if there are too few. */
 static bool take_devs(struct room_node *node, const struct device_counts *devs)
 {
 	bool taken = true;
@@ -522,7 +540,7 @@ struct placement *room_take(struct room *room, const struct room_ask *ask,
 	uint32_t ntasks = ask->ntasks;
 	struct snap_task *task = xcalloc(ntasks + 1, sizeof(*task));
 	uint64_t *devs = xcalloc(ntasks + 1, sizeof(*devs));
-	struct placement *place = NULL, *plain;
+	struct placement *place = NULL;
 	struct device_need need = { { { 0 } }, 0, 0 };
 	struct cpu_list list = { 0 };
 
@@ -547,10 +565,7 @@ struct placement *room_take(struct room *room, const struct room_ask *ask,
 		}
 	}
 	task[ntasks].cpu_first = (uint32_t)list.n;
-	plain = placement_new(ntasks, task, list.use);
-	place = placement_named(plain);
-	memcpy(place->devs, devs, ntasks * sizeof(*devs));
-	free(plain);
+	place = placement_new(ntasks, task, list.use, devs);
 out:
 	free(devs);
 	free(list.use);

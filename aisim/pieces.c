@@ -4,13 +4,9 @@
 #include "aischedd/state/cluster/device.h"
 #include "aischedd/state/cluster/node.h"
 
-/* Where a device is, seen from a task. */
+/* Where a device is: elsewhere, in the NUMA node of a GPU of the task, or under
+ * the PCIe root of one. For a task without GPUs, all are IN_NUMA. */
 enum where { FAR, IN_NUMA, UNDER_ROOT };
-
-static bool is_of_kind(const struct node_devices *d, uint32_t i, uint32_t kind)
-{
-	return d->kind[i] == kind;
-}
 
 uint64_t pieces_gpus(const struct node *node, const struct device_need *need,
                      uint64_t taken)
@@ -47,7 +43,8 @@ static enum where where_is(const struct node *node, uint64_t gpus, uint32_t i)
 	return ret;
 }
 
-/* Take a device of the kind under the root of each GPU, n at most. */
+/* Take a device of the kind under the root of each GPU, *n at most. Lowers *n
+ * by the number taken. */
 static uint64_t take_own(const struct node *node, uint32_t kind, uint64_t gpus,
                          uint64_t taken, int *n)
 {
@@ -59,7 +56,7 @@ static uint64_t take_own(const struct node *node, uint32_t kind, uint64_t gpus,
 
 		for (uint32_t i = 0; i < d->nhere && root; i++) {
 			if ((taken | ret) >> i & 1 || d->root[i] != root ||
-			    !is_of_kind(d, i, kind))
+			    d->kind[i] != kind)
 				continue;
 			ret |= (uint64_t)1 << i;
 			--*n;
@@ -69,7 +66,8 @@ static uint64_t take_own(const struct node *node, uint32_t kind, uint64_t gpus,
 	return ret;
 }
 
-/* Take n more devices of the kind that are at least this near. */
+/* Take *n more devices of the kind, the nearest first, and none that is farther
+ * than `least`. Lowers *n by the number taken. */
 static uint64_t take_near(const struct node *node, uint32_t kind, uint64_t gpus,
                           uint64_t taken, enum where least, int *n)
 {
@@ -78,7 +76,7 @@ static uint64_t take_near(const struct node *node, uint32_t kind, uint64_t gpus,
 
 	for (enum where at = UNDER_ROOT;; at--) {
 		for (uint32_t i = 0; i < d->nhere && *n; i++) {
-			if ((taken | ret) >> i & 1 || !is_of_kind(d, i, kind) ||
+			if ((taken | ret) >> i & 1 || d->kind[i] != kind ||
 			    where_is(node, gpus, i) != at)
 				continue;
 			ret |= (uint64_t)1 << i;

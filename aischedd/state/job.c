@@ -233,11 +233,12 @@ static struct placement *placement_room(uint32_t ntasks, uint32_t ncpus,
 }
 
 struct placement *placement_new(uint32_t ntasks, const struct snap_task *task,
-                                const struct snap_cpu_use *cpu_use)
+                                const struct snap_cpu_use *cpu_use,
+                                const uint64_t *devs)
 {
 	uint32_t first = task[0].cpu_first;
 	uint32_t ncpus = task[ntasks].cpu_first - first;
-	struct placement *place = placement_room(ntasks, ncpus, false);
+	struct placement *place = placement_room(ntasks, ncpus, devs);
 
 	place->ntasks = ntasks;
 	memcpy(place->task, task, (ntasks + 1) * sizeof(*task));
@@ -246,6 +247,8 @@ struct placement *placement_new(uint32_t ntasks, const struct snap_task *task,
 	if (ncpus)
 		memcpy(place->cpu_use, cpu_use + first,
 		       ncpus * sizeof(*cpu_use));
+	if (devs)
+		memcpy(place->devs, devs, ntasks * sizeof(*devs));
 	return place;
 }
 
@@ -296,16 +299,8 @@ struct placement *placement_named(const struct placement *place)
 struct placement *placement_of_plan(const struct plan *plan, uint32_t first,
                                     uint32_t ntasks)
 {
-	struct placement *place = placement_new(ntasks, plan->task + first,
-	                                        plan->cpu_use),
-			 *ret;
-
-	if (!plan->held)
-		return place;
-	ret = placement_named(place);
-	memcpy(ret->devs, plan->held + first, ntasks * sizeof(*ret->devs));
-	free(place);
-	return ret;
+	return placement_new(ntasks, plan->task + first, plan->cpu_use,
+	                     plan->held ? plan->held + first : NULL);
 }
 
 struct placement *placement_join(const struct placement *a,

@@ -248,10 +248,11 @@ int64_t job_elapsed(const struct job *job, int64_t now);
 /* The next six functions return a new placement, which the caller frees
  * with free(). */
 
-/* Copy ntasks tasks, without particular devices. task[] has one more element,
- * whose cpu_first is the end of the last task's CPUs. */
+/* Copy ntasks tasks. task[] has one more element, whose cpu_first is the end of
+ * the last task's CPUs. devs: the particular devices of each task, or NULL. */
 struct placement *placement_new(uint32_t ntasks, const struct snap_task *task,
-                                const struct snap_cpu_use *cpu_use);
+                                const struct snap_cpu_use *cpu_use,
+                                const uint64_t *devs);
 struct placement *placement_copy(const struct placement *place);
 /* Copy ntasks tasks of the plan, from `first` on. */
 struct placement *placement_of_plan(const struct plan *plan, uint32_t first,

@@ -125,21 +125,6 @@ static int task_parse(struct state *state, const char **s, struct reader *r)
 	return 0;
 }
 
-/* Returns a copy of what was read. */
-static struct placement *placement_of(const struct reader *r)
-{
-	struct placement *place = placement_new((uint32_t)r->ntasks, r->task,
-	                                        r->use),
-			 *named;
-
-	if (!r->named)
-		return place;
-	named = placement_named(place);
-	memcpy(named->devs, r->devs, r->ntasks * sizeof(*r->devs));
-	free(place);
-	return named;
-}
-
 struct placement *state_placement_parse(struct state *state, const char *text,
                                         struct err *err)
 {
@@ -157,7 +142,8 @@ struct placement *state_placement_parse(struct state *state, const char *text,
 		s++;
 	}
 	r.task[r.ntasks] = (struct snap_task){ .cpu_first = (uint32_t)r.nuse };
-	place = placement_of(&r);
+	place = placement_new((uint32_t)r.ntasks, r.task, r.use,
+	                      r.named ? r.devs : NULL);
 out:
 	free(r.task);
 	free(r.use);

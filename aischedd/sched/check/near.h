@@ -16,7 +16,7 @@ bool check_near_matters(const struct snap *s, uint32_t req);
 bool check_near_could(const struct snap *s, uint32_t req, uint32_t node,
                       uint32_t set);
 
-/* Returns for each piece how many running tasks have it. */
+/* Returns for each piece 1 if a running task has it, else 0. */
 uint8_t *check_near_taken(const struct snap *s, struct arena *arena);
 
 /* Check the pieces of a task of the plan, and count them in `taken`. */

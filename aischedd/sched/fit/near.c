@@ -59,12 +59,25 @@ static uint64_t open_of(const struct work *w, uint32_t req, uint32_t node,
 	return ret;
 }
 
+/* Returns the GPUs of a node that are wholly free. */
+static uint64_t idle_gpus(const struct work *w, uint32_t node)
+{
+	const struct snap *s = w->snap;
+	uint64_t ret = 0;
+
+	for (uint32_t i = 0; i < snap_node_ngpus(s, node); i++)
+		ret |=
+		    (uint64_t)(w->device[s->node.gpu_first[node] + i] == 1000)
+		    << i;
+	return ret;
+}
+
 static uint16_t root_of_gpu(const struct snap *s, uint32_t node, uint32_t gpu)
 {
 	return s->gpu.root ? s->gpu.root[s->node.gpu_first[node] + gpu] : 0;
 }
 
-/* Returns the pieces of the set, or the GPUs of the set, under a root. */
+/* Returns the pieces of the set under a root; none if the root is unknown. */
 static uint64_t pieces_under(const struct snap *s, uint32_t node, uint64_t set,
                              uint16_t root)
 {
@@ -81,6 +94,7 @@ static uint64_t pieces_under(const struct snap *s, uint32_t node, uint64_t set,
 	return ret;
 }
 
+/* Returns the GPUs of the set under a root, or those whose root is unknown. */
 static uint64_t gpus_under(const struct snap *s, uint32_t node, uint64_t set,
                            uint16_t root)
 {
@@ -124,8 +138,8 @@ static uint32_t numas_of_gpus(const struct snap *s, uint32_t node,
 	return ret;
 }
 
-/* Count, over all roots of these GPUs, the pieces of the set there, and the
- * pairs of a GPU and a piece. */
+/* Count the pieces of the set under the roots of these GPUs, and the pairs of
+ * such a piece and a GPU under the same root. */
 static void count_pairs(const struct snap *s, uint32_t node, uint64_t gpus,
                         uint64_t pieces, int64_t *ret_all, int64_t *ret_pairs)
 {
@@ -144,6 +158,7 @@ static void count_pairs(const struct snap *s, uint32_t node, uint64_t gpus,
 
 /* --- does a choice of GPUs serve? -------------------------------------- */
 
+/* As serves(), for the devices of one kind. */
 static bool serves_kind(const struct work *w, uint32_t req, uint32_t node,
                         const struct fit_where *at, uint64_t gpus,
                         uint32_t kind)
@@ -168,8 +183,8 @@ static bool serves_kind(const struct work *w, uint32_t req, uint32_t node,
 	return !lists || !is_bound(w, req) || count(open) >= need;
 }
 
-/* Whether a task with these GPUs finds its devices, if it gets them in this
- * part of the node; gpus 0: in the NUMA nodes of the part. */
+/* Whether a task finds its devices in this part of the node, beside these GPUs;
+ * gpus 0: beside none, in the NUMA nodes of the part. */
 static bool serves(const struct work *w, uint32_t req, uint32_t node,
                    const struct fit_where *at, uint64_t gpus)
 {
@@ -207,7 +222,7 @@ struct cell {
 
 struct price {
 	uint32_t groups; /* link groups of these GPUs and those of the job */
-	int64_t lost;    /* pairs that are no longer to be had */
+	int64_t lost;    /* as lost_with() */
 	struct fit_damage damage;
 };
 
@@ -215,19 +230,20 @@ struct search {
 	const struct work *w;
 	uint32_t req, node;
 	const struct fit_where *at;
-	uint64_t nfree; /* all GPUs of the node that are wholly free */
+	uint64_t idle; /* as idle_gpus() */
 	uint32_t ncells, tries;
 	struct cell cell[LIMIT_GPUS];
 	/* by kind: the pieces that the task may have */
 	uint64_t open[DEVICE_KINDS];
 	uint64_t best; /* 0: none was found yet */
 	struct price least;
-	/* no choice has fewer link groups or loses fewer pairs than these;
-	 * ideal: the best choice equals them, and does no damage */
+	/* No choice has fewer link groups or loses fewer pairs than these.
+	 * ideal: the best choice equals them and does no damage, so the search
+	 * ends. */
 	uint32_t groups;
 	int64_t lost;
 	bool ideal;
-	bool any; /* any choice with which the devices can be had will do */
+	bool any; /* end the search at the first choice that serves */
 };
 
 static void list_cells(struct search *f, uint64_t set)
@@ -256,9 +272,9 @@ static void list_cells(struct search *f, uint64_t set)
 	}
 }
 
-/* Take up to n pieces of the set for GPUs of the task: each beside one that has
- * none yet as far as possible, under the root where the most pieces would be
- * left without a free GPU. rest: GPUs that stay free. */
+/* Choose up to n pieces of the set that share a root with GPUs of the task.
+ * Prefer roots where a GPU of the task has no piece yet, then the root with the
+ * most pieces beyond its free GPUs. rest: the GPUs that stay free. */
 static uint64_t take_beside(const struct snap *s, uint32_t node, uint64_t set,
                             uint64_t gpus, uint64_t rest, int64_t n)
 {
@@ -293,12 +309,12 @@ static uint64_t take_beside(const struct snap *s, uint32_t node, uint64_t set,
 	return ret;
 }
 
-/* Returns how many pairs of a free GPU and a free piece there are fewer if the
- * task gets these GPUs. */
+/* Returns how many pairs of a free GPU and a free piece the node loses if the
+ * task gets these GPUs, over all kinds that must be beside GPUs. */
 static int64_t lost_with(const struct search *f, uint64_t gpus)
 {
 	const struct snap *s = f->w->snap;
-	uint64_t rest = f->nfree & ~gpus;
+	uint64_t rest = f->idle & ~gpus;
 	int64_t ret = 0;
 
 	for (uint32_t k = 0; k < s->dev.n; k++) {
@@ -309,7 +325,7 @@ static int64_t lost_with(const struct search *f, uint64_t gpus)
 			continue;
 		taken = take_beside(s, f->node, f->open[k], gpus, rest,
 		                    s->req.devs[f->req].n[k]);
-		count_pairs(s, f->node, f->nfree, f->open[k], &all, &before);
+		count_pairs(s, f->node, f->idle, f->open[k], &all, &before);
 		count_pairs(s, f->node, rest, f->open[k] & ~taken, &all,
 		            &after);
 		ret += before - after;
@@ -326,6 +342,7 @@ static bool is_less(const struct price *a, const struct price *b)
 	return fit_devices_compare(&a->damage, &b->damage) < 0;
 }
 
+/* Keep this choice of GPUs if it serves and is the best so far. */
 static void judge(struct search *f, uint64_t gpus)
 {
 	uint64_t own = f->w->own_gpus[f->node];
@@ -351,8 +368,8 @@ static void judge(struct search *f, uint64_t gpus)
 	           !price.damage.blocks[1] && !price.damage.blocks[2];
 }
 
-/* Whether n GPUs of the cells from `from` on can complete the pairs of a choice
- * that so far has these GPUs. */
+/* Whether a choice that has these GPUs so far, and gets n more of the cells
+ * from `from` on, can have as many pairs as the request needs. */
 static bool may_serve(const struct search *f, uint32_t from, uint64_t gpus,
                       uint32_t n)
 {
@@ -418,15 +435,12 @@ static void search_init(struct search *f, const struct work *w, uint32_t req,
 	f->node = node;
 	f->at = at;
 	f->ncells = f->tries = 0;
-	f->best = f->nfree = 0;
+	f->best = 0;
+	f->idle = idle_gpus(w, node);
 	f->groups = fit_devices_ngroups(w, node, w->own_gpus[node]);
 	f->groups = f->groups ? f->groups : 1;
 	f->lost = 0;
 	f->any = f->ideal = false;
-	for (uint32_t i = 0; i < snap_node_ngpus(s, node); i++)
-		f->nfree |=
-		    (uint64_t)(w->device[s->node.gpu_first[node] + i] == 1000)
-		    << i;
 	for (uint32_t k = 0; k < s->dev.n; k++) {
 		int64_t need = s->req.devs[req].n[k];
 
@@ -507,19 +521,16 @@ static uint64_t lowest(uint64_t set, int64_t n)
 	return ret;
 }
 
-/* Returns the n pieces of `open` nearest to the task. `far` ones only if the
- * request does not say where they must be. */
+/* Returns n of the open pieces: first those beside the GPUs of the task, then
+ * those in these NUMA nodes, then any. */
 static uint64_t nearest(const struct work *w, const struct snap_task *t,
                         uint64_t open, uint32_t numas, int64_t n)
 {
 	const struct snap *s = w->snap;
-	uint64_t rest = 0, ret, in = pieces_in(s, t->node, open, numas);
+	uint64_t rest = idle_gpus(w, t->node) & ~t->gpus;
+	uint64_t in = pieces_in(s, t->node, open, numas);
+	uint64_t ret = take_beside(s, t->node, open, t->gpus, rest, n);
 
-	for (uint32_t i = 0; i < snap_node_ngpus(s, t->node); i++)
-		rest |= (uint64_t)(w->device[s->node.gpu_first[t->node] + i] ==
-		                   1000)
-		        << i;
-	ret = take_beside(s, t->node, open, t->gpus, rest & ~t->gpus, n);
 	ret |= lowest(in & ~ret, n - count(ret));
 	return ret | lowest(open & ~ret, n - count(ret));
 }

@@ -70,7 +70,7 @@ static struct placement *somewhere(void)
 	const struct snap_task task[2] = { { .node = 0 }, { .cpu_first = 1 } };
 	const struct snap_cpu_use use = { 0, 1000 };
 
-	return placement_new(1, task, &use);
+	return placement_new(1, task, &use, NULL);
 }
 
 static const char *outcome(struct world *w, enum event_kind kind)
