@@ -171,12 +171,13 @@ uint32_t check_align_span(const struct snap *s, uint32_t req, uint32_t node)
 	return least;
 }
 
-/* Whether a task takes whole devices only, wherever those other than GPUs are.
- */
-static bool is_countable(const struct snap *s, uint32_t req)
+/* Whether a task takes whole devices only, and those other than GPUs are known
+ * if it matters where they are. */
+static bool is_countable(const struct snap *s, uint32_t req,
+                         const struct align_free *nfree)
 {
 	return s->req.gpus[req] % 1000 == 0 && s->req.cpus[req] % 1000 == 0 &&
-	       !check_near_matters(s, req);
+	       (nfree->taken || !check_near_matters(s, req));
 }
 
 /* Returns the sets of NUMA nodes that are small enough for the
@@ -190,13 +191,34 @@ static struct numa_sets sets_for(const struct snap *s, uint32_t req,
 	                : numa == NUMA_TIGHT ? check_align_span(s, req, node)
 	                                     : SNAP_NUMAS;
 
-	if (numa == NUMA_ANY)
+	/* A task that has devices in the NUMA nodes of its CPUs is tried in
+	 * each single one: in several, these are for the planner to choose. */
+	if (s->req.near[req] && !s->req.gpus[req])
+		most = 1;
+	else if (numa == NUMA_ANY)
 		return (struct numa_sets){ 1, { UINT32_MAX } };
 	for (uint32_t i = 0; i < all.n; i++) {
 		if ((uint32_t)__builtin_popcount(all.set[i]) <= most)
 			ret.set[ret.n++] = all.set[i];
 	}
 	return ret;
+}
+
+/* As groups_in(), for wholly free GPUs beside which the task has its devices.
+ * Clears *all if not all sets of GPUs were tried. */
+static uint32_t groups_near(const struct snap *s, uint32_t req, uint32_t node,
+                            const struct align_free *nfree, uint32_t set,
+                            uint32_t n, bool *all)
+{
+	uint32_t first = s->node.gpu_first[node];
+	uint64_t gpus = 0;
+
+	for (uint32_t i = first; i < s->node.gpu_first[node + 1]; i++) {
+		if (set >> s->gpu.numa[i] & 1 && is_of_type(s, req, node, i) &&
+		    (!nfree->gpu || nfree->gpu[i] == 1000))
+			gpus |= (uint64_t)1 << (i - first);
+	}
+	return check_near_groups(s, req, node, nfree->taken, set, gpus, n, all);
 }
 
 struct align_best check_align_best(const struct snap *s, uint32_t req,
@@ -206,7 +228,8 @@ struct align_best check_align_best(const struct snap *s, uint32_t req,
 	uint32_t gpus = (uint32_t)(s->req.gpus[req] / 1000);
 	uint32_t n = count_numas(s, node);
 	struct numa_sets all = sets_for(s, req, node);
-	struct align_best ret = { .known = is_countable(s, req) };
+	struct align_best ret = { .known = is_countable(s, req, nfree) };
+	bool near = check_near_matters(s, req), tried = true;
 
 	for (uint32_t i = 0; ret.known && i < all.n; i++) {
 		uint32_t set = all.set[i], groups;
@@ -219,7 +242,9 @@ struct align_best check_align_best(const struct snap *s, uint32_t req,
 		    ((snap_binds(s, req) || size < n) &&
 		     !has_mem(s, req, node, nfree->numa_mem, set)))
 			continue;
-		groups = groups_in(s, req, node, nfree->gpu, set, gpus);
+		groups =
+		    near ? groups_near(s, req, node, nfree, set, gpus, &tried)
+			 : groups_in(s, req, node, nfree->gpu, set, gpus);
 		if (groups == UINT32_MAX ||
 		    (s->req.links[req] == LINKS_STRICT &&
 		     groups > check_align_groups(s, req, node, gpus)))
@@ -230,6 +255,7 @@ struct align_best check_align_best(const struct snap *s, uint32_t req,
 		ret.numas = size;
 		ret.groups = groups;
 	}
+	ret.known &= tried;
 	return ret;
 }
 

@@ -10,12 +10,15 @@
  */
 struct align_free {
 	const int64_t *gpu, *thread, *numa_mem;
+	/* by piece: not 0: it is taken. NULL: not known. */
+	const uint8_t *taken;
 };
 
 /* How well one task can be placed on a node. */
 struct align_best {
-	bool known; /* false: the task takes parts of devices, for which the
-	               best place is not computed */
+	bool known; /* false: the best place is not computed: the task takes
+	               parts of devices, or it matters where its devices are
+	               and these are not known, or there are too many GPUs */
 	bool fits;  /* the task fits and all its demands are met */
 	uint32_t numas, groups; /* the fewest NUMA nodes; the fewest link groups
 	                           with this many NUMA nodes */

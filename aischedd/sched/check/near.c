@@ -77,26 +77,50 @@ static bool match(struct beside *b, uint32_t i)
 	return false;
 }
 
-/* Whether each piece is under the root of a GPU, and beside a GPU of its own as
- * far as there are as many. */
-static bool is_beside(struct beside *b)
+static bool is_under(const struct beside *b, uint16_t root)
+{
+	bool ret = false;
+
+	for (uint32_t g = 0; g < b->ngpus; g++)
+		ret |= root && b->gpu[g] == root;
+	return ret;
+}
+
+/* Returns the most pairs of a piece and a GPU under its root. */
+static uint32_t count_pairs(struct beside *b)
 {
 	uint32_t pairs = 0;
 
 	for (uint32_t g = 0; g < b->ngpus; g++)
 		b->with[g] = -1;
 	for (uint32_t i = 0; i < b->npieces; i++) {
-		bool near = false;
-
-		for (uint32_t g = 0; g < b->ngpus; g++) {
-			near |= b->gpu[g] && b->gpu[g] == b->piece[i];
+		for (uint32_t g = 0; g < b->ngpus; g++)
 			b->seen[g] = false;
-		}
-		if (!near)
-			return false;
 		pairs += match(b, i);
 	}
-	return pairs == (b->npieces < b->ngpus ? b->npieces : b->ngpus);
+	return pairs;
+}
+
+/* Whether each piece is under the root of a GPU, and beside a GPU of its own as
+ * far as there are as many. */
+static bool is_beside(struct beside *b)
+{
+	for (uint32_t i = 0; i < b->npieces; i++) {
+		if (!is_under(b, b->piece[i]))
+			return false;
+	}
+	return count_pairs(b) ==
+	       (b->npieces < b->ngpus ? b->npieces : b->ngpus);
+}
+
+static void put_gpus(struct beside *b, const struct snap *s, uint32_t node,
+                     uint64_t gpus)
+{
+	for (; gpus; gpus &= gpus - 1)
+		b->gpu[b->ngpus++] =
+		    s->gpu.root ? s->gpu.root[s->node.gpu_first[node] +
+		                              (uint32_t)__builtin_ctzll(gpus)]
+				: 0;
 }
 
 /* Returns the NUMA nodes of the task's GPUs; without GPUs, of its CPUs; if it
@@ -121,13 +145,7 @@ static int check_kind(const struct audit *a, uint32_t req, uint64_t job,
 	uint32_t numas = numas_of(a, t), listed = 0;
 	struct beside b = { 0 };
 
-	for (uint32_t i = 0; i < snap_node_ngpus(s, t->node); i++) {
-		if (t->gpus >> i & 1)
-			b.gpu[b.ngpus++] =
-			    s->gpu.root
-				? s->gpu.root[s->node.gpu_first[t->node] + i]
-				: 0;
-	}
+	put_gpus(&b, s, t->node, t->gpus);
 	for (uint32_t i = 0; i < snap_node_npieces(s, t->node); i++) {
 		uint32_t p = s->node.piece_first[t->node] + i;
 		uint8_t numa = s->piece.numa[p];
@@ -180,4 +198,98 @@ int check_near_task(const struct audit *a, uint32_t req, uint64_t job,
 			return -1;
 	}
 	return 0;
+}
+
+/* --- whether a task could have its devices ------------------------------- */
+
+/* A search for n GPUs beside which a task has its devices. */
+struct search {
+	const struct snap *s;
+	uint32_t req, node;
+	const uint8_t *taken; /* by piece */
+	uint32_t set;         /* NUMA nodes */
+	uint64_t gpus;        /* those that the task can have */
+	uint32_t tries, least;
+};
+
+/* Whether the task could have this piece with these GPUs, which are in these
+ * NUMA nodes. */
+static bool may_have(const struct search *f, uint32_t p, uint32_t k,
+                     const struct beside *b, uint32_t numas)
+{
+	const struct snap *s = f->s;
+	uint8_t numa = s->piece.numa[p];
+	bool known = numa < SNAP_NUMAS;
+
+	if (s->piece.kind[p] != k || f->taken[p])
+		return false;
+	if (s->req.near[f->req] >> k & 1 && (!known || !(numas >> numa & 1)))
+		return false;
+	if (snap_binds(s, f->req) && known && !(f->set >> numa & 1))
+		return false;
+	return !(s->req.pcie[f->req] >> k & 1) || is_under(b, s->piece.root[p]);
+}
+
+/* Whether the task could have its devices of kind k with these GPUs. */
+static bool has_kind(const struct search *f, uint64_t gpus, uint32_t k)
+{
+	const struct snap *s = f->s;
+	struct snap_task t[2] = { { .node = f->node, .gpus = gpus } };
+	uint32_t need = (uint32_t)s->req.devs[f->req].n[k], listed = 0;
+	uint32_t numas = gpus ? check_align_numas(s, t, NULL) : f->set;
+	struct beside b = { 0 };
+
+	put_gpus(&b, s, f->node, gpus);
+	for (uint32_t i = 0; i < snap_node_npieces(s, f->node); i++) {
+		uint32_t p = s->node.piece_first[f->node] + i;
+
+		listed += s->piece.kind[p] == k;
+		if (may_have(f, p, k, &b, numas))
+			b.piece[b.npieces++] = s->piece.root[p];
+	}
+	/* Devices that are not listed are only counted. */
+	if (!listed)
+		return !((s->req.pcie[f->req] | s->req.near[f->req]) >> k & 1);
+	return b.npieces >= need &&
+	       (!(s->req.pcie[f->req] >> k & 1) ||
+	        count_pairs(&b) >= (need < b.ngpus ? need : b.ngpus));
+}
+
+static void judge(struct search *f, uint64_t gpus)
+{
+	uint32_t groups = check_align_links(f->s, f->node, gpus);
+
+	f->tries++;
+	if (groups >= f->least)
+		return;
+	for (uint32_t k = 0; k < f->s->dev.n; k++) {
+		if (f->s->req.devs[f->req].n[k] && !has_kind(f, gpus, k))
+			return;
+	}
+	f->least = groups;
+}
+
+/* Try all sets of the chosen GPUs and n more of `left`. */
+static void try_all(struct search *f, uint64_t chosen, uint64_t left,
+                    uint32_t n)
+{
+	if (!n) {
+		judge(f, chosen);
+		return;
+	}
+	for (; (uint32_t)__builtin_popcountll(left) >= n &&
+	       f->tries < CHECK_NEAR_TRIES;
+	     left &= left - 1)
+		try_all(f, chosen | (left & -left), left & (left - 1), n - 1);
+}
+
+uint32_t check_near_groups(const struct snap *s, uint32_t req, uint32_t node,
+                           const uint8_t *taken, uint32_t set, uint64_t gpus,
+                           uint32_t n, bool *all)
+{
+	struct search f = { s, req, node, taken, set, gpus, 0, UINT32_MAX };
+
+	try_all(&f, 0, gpus, n);
+	*all &= f.tries < CHECK_NEAR_TRIES;
+	return f.least;
 }

@@ -497,7 +497,7 @@ static int check_prefer(struct check *c, uint32_t req, uint32_t node,
                         uint64_t job)
 {
 	const struct snap *s = c->s;
-	struct align_free nfree = { c->gpu, c->thread, c->numa_mem };
+	struct align_free nfree = { c->gpu, c->thread, c->numa_mem, c->taken };
 
 	for (uint32_t i = 0; i < s->node.n; i++) {
 		if (s->node.pool[i] != s->node.pool[node] ||
@@ -518,7 +518,7 @@ static int check_wish(struct check *c, uint32_t req, const struct snap_task *t,
                       uint64_t job)
 {
 	const struct snap *s = c->s;
-	struct align_free nfree = { c->gpu, c->thread, c->numa_mem };
+	struct align_free nfree = { c->gpu, c->thread, c->numa_mem, c->taken };
 	uint32_t numas, groups, node = t->node, level = s->req.need[req];
 	uint64_t has;
 
@@ -686,7 +686,7 @@ static int take_grow(struct check *c, const struct grow *grow)
 static uint32_t room_on(const struct check *c, uint32_t req, uint32_t node)
 {
 	const struct snap *s = c->s;
-	struct align_free nfree = { c->gpu, c->thread, c->numa_mem };
+	struct align_free nfree = { c->gpu, c->thread, c->numa_mem, c->taken };
 	uint32_t n = 0, most = s->req.min_tasks[req];
 
 	if (s->req.tasks_per_node[req] && s->req.tasks_per_node[req] < most)

@@ -896,7 +896,7 @@ static bool is_aligned_at(const struct future_check *f, const struct one *p,
 {
 	uint32_t req = f->s->pend.req[p->row];
 	struct align_free nfree = { f->then.gpu, f->then.thread,
-		                    f->then.numa_mem };
+		                    f->then.numa_mem, NULL };
 	struct align_best best;
 
 	reset_devices(f, node);

@@ -408,7 +408,7 @@ static enum room_answer is_aligned(const struct audit *a,
                                    const struct free_room *r,
                                    const struct room_held *h)
 {
-	struct align_free nfree = { r->gpu, r->thread, r->unbound };
+	struct align_free nfree = { r->gpu, r->thread, r->unbound, NULL };
 	uint32_t req = req_of(a, h);
 	struct align_best best = check_align_best(a->s, req, h->node, &nfree);
 

@@ -17,6 +17,18 @@
 #define GPUS                                                             \
 	"now 1000\nqueue q\nnode n[0-1] cpus=8 gpus=8 gpu_numa=0*4,1*4 " \
 	"gpu_link=0*2,1*2,2*2,3*2\n"
+/* ROOTS: two nodes with two link groups, and a device beside each GPU; FEW: a
+ * node with devices beside two of four GPUs. BESIDE: what a job asks for. */
+#define ROOTS                                                                  \
+	"now 1000\ndevice a\nqueue q\nnode n0 cpus=8 gpus=4 gpu_link=0*2,1*2 " \
+	"gpu_root=1,2,3,4 devices=a:4 pieces=a@1/0,a@2/0,a@3/0,a@4/0\n"        \
+	"node n1 cpus=8 features=f gpus=4 gpu_link=0*2,1*2 "                   \
+	"gpu_root=1,2,3,4 devices=a:4 pieces=a@1/0,a@2/0,a@3/0,a@4/0\n"        \
+	"run 1 gpus=1 on=n0:g0\nrun 2 gpus=1 on=n0:g2\n"
+#define FEW                                                                    \
+	"now 1000\ndevice a\nqueue q\nnode n0 cpus=8 gpus=4 gpu_numa=0,0,1,1 " \
+	"gpu_root=1,2,3,4 devices=a:2 pieces=a@2/0,a@4/1\n"
+#define BESIDE "pend 10 gpus=2 devices=a:2 pcie=a"
 
 /* The plan made for the snapshot `easy` is checked against the snapshot `line`,
  * for which it is wrong because of `why`. */
@@ -107,7 +119,17 @@ static const struct {
 	      "run 1 cpus=2 on=n0:c0-1\nrun 2 cpus=2 on=n0:c4-5\n"
 	      "pend 10 cpus=4 numa=prefer",
 	  "job 10: is on n0 though n1 is better for what it wishes" },
+	{ ROOTS BESIDE " links=any", ROOTS BESIDE,
+	  "job 10: is on n0 though n1 is better for what it wishes" },
+	{ ROOTS BESIDE " links=any", ROOTS BESIDE " links=any prefer=f",
+	  "job 10: is on n0 though it prefers n1" },
 	/* a job that is left pending though it fits; claims */
+	{ FEW "run 1 gpus=1 on=n0:g1\n" BESIDE,
+	  FEW "run 1 gpus=1 on=n0:g0\n" BESIDE,
+	  "job 10: waits but fits in 'default'" },
+	{ FEW "run 1 gpus=2 on=n0:g0-1\npend 10 gpus=2 devices=a:2 near=a",
+	  FEW "run 1 gpus=2 on=n0:g1-2\npend 10 gpus=2 devices=a:2 near=a",
+	  "job 10: waits but fits in 'default'" },
 	{ TWO "\nrun 1 cpus=2 on=n0:c0-1\npend 10 tasks=2 cpus=4 numa=strict",
 	  TWO "\nnode n1 cpus=4\npend 10 tasks=2 cpus=4 numa=strict",
 	  "job 10: waits but fits in 'default'" },
@@ -198,6 +220,13 @@ static const char *const lawful[] = {
 	"now 1000\nqueue q\nnode n0 cpus=1 threads=1 mem=4G numa_mem=2G\n"
 	"node n1 cpus=4 threads=4 numa=0*2,1*2 mem=8G numa_mem=4G,4G gpus=1\n"
 	"pend 10 mem=3G numa=prefer",
+	/* devices beside GPUs */
+	ROOTS BESIDE,
+	ROOTS BESIDE " links=any prefer=f",
+	FEW "run 1 gpus=1 on=n0:g0\n" BESIDE,
+	FEW "run 1 gpus=1 on=n0:g1\n" BESIDE,
+	FEW "pend 10 gpus=1 devices=a:2 near=a",
+	FEW "pend 10 gpus=2 devices=a:2 near=a",
 };
 
 START_TEST(verifier_allows)
