@@ -83,7 +83,8 @@ static int fetch_conf(struct ctl *ctl, const char *path, struct err *err)
 		return err_sys(err, "cannot write '%s'", path);
 	}
 	json_decref(answer);
-	return answer ? 0 : -1;
+	return answer ? 0
+	              : err_wrap(err, "cannot read the daemon's configuration");
 }
 
 /* --- the programs ------------------------------------------------------ */

@@ -171,8 +171,8 @@ static void put_field(FILE *out, const struct pick *pick, const char *s,
 	fprintf(out, "%*s", pick->right ? 0 : pad, "");
 }
 
-/* Append the value of a column for CSV: as it was received, or formatted if it
- * combines two fields. */
+/* Append the value of a column for CSV: as it was received, in seconds if it is
+ * a time, or formatted if it combines two fields. */
 static void add_raw(struct buf *out, enum show show, struct value a,
                     struct value b)
 {
@@ -180,6 +180,8 @@ static void add_raw(struct buf *out, enum show show, struct value a,
 		add_value(out, show, a, b);
 	else if (show == SHOW_TIME && !a.len)
 		buf_add(out, b.s, b.len);
+	else if (show == SHOW_MS && a.len)
+		buf_printf(out, "%.14g", number(a) / 1000);
 	else if (show != SHOW_PRODUCT)
 		buf_add(out, a.s, a.len);
 }

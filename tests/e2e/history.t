@@ -43,6 +43,9 @@ is "CSV has the names of columns" "$(echo "$csv" | head -n 1)" \
 is "and plain values" "$(echo "$csv" | sed '1d; s/,[0-9]\{10,\}/,TIME/' | sort |
 	xargs)" "$one,first,0,TIME. ${two}_0,second,3,TIME. ${two}_1,second,3,TIME. \
 $three,third,,."
+is "times are in seconds" "$(aiq --history -a --csv -o elapsed_all,elapsed_ms |
+	tr ,'\r' '  ' | awk '/^[0-9]/ && $1 * 1000 - $2 > -0.5 &&
+		$1 * 1000 - $2 < 0.5 { n++ } END { print n }')" 4
 
 # --- a replay --------------------------------------------------------------
 
@@ -90,8 +93,8 @@ fails "none" 2 "what-if -c FILE" aictl what-if
 mkdir "$dir/own" && TMPDIR=$dir/own aictl what-if -c "$conf" >"$dir/told"
 is "its own files are gone" "$? $(ls "$dir/own")" "0 "
 if is_root; then
-	fails "who may not" 1 "an admin" as_user nobody "$dir/bin/aictl" what-if \
-		-c "$conf"
+	fails "who may not" 1 "configuration: config needs an admin" \
+		as_user nobody "$dir/bin/aictl" what-if -c "$conf"
 fi
 
 misuse "CSV and JSON" "exclude each other" aiq --history --csv --json
