@@ -279,6 +279,9 @@ is "it says why" "$(aiq --nodes -h -o state,reason | tr -s ' ')" \
 	"DRAINED new disk"
 id=$(submit --wrap true)
 waits "nothing starts there" "$id" NodeDown ".*$node is drained: new disk"
+is "a test of a job says the same" \
+	"$(aisub --test-only --wrap true | sed 's/.*; //')" \
+	"$node is drained: new disk"
 restart
 is "after a restart, too" "$(aiq --nodes -h -o state,reason | tr -s ' ')" \
 	"DRAINED new disk"

@@ -1,6 +1,7 @@
 /* submit_check.c - check whether a request is allowed and can ever run */
 #include "aischedd/state/life/submit_check.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,6 +119,21 @@ static uint64_t user_jobs(const struct state *state, uint32_t queue,
 	return n;
 }
 
+/* The end of a sentence about a limit that `more` additional jobs exceed. */
+struct asked_text {
+	char text[48];
+};
+
+static struct asked_text asked_text(uint64_t more)
+{
+	struct asked_text ret = { "" };
+
+	if (more > 1)
+		snprintf(ret.text, sizeof(ret.text),
+		         "; %llu more are asked for", (unsigned long long)more);
+	return ret;
+}
+
 /* Check that this queue's own limits allow `more` additional jobs of the user;
  * limits of queues above it are not checked. */
 static int check_queue_counts(const struct state *state, uint32_t queue,
@@ -127,23 +143,24 @@ static int check_queue_counts(const struct state *state, uint32_t queue,
 	uint64_t n = state_queue_count(state, queue, false);
 
 	if (cq->max_submit != CONF_NONE && n + more > (uint64_t)cq->max_submit)
-		return err_set(err, EAGAIN,
-		               "queue '%s' holds %llu of at most %lld job%s "
-		               "(max_submit)",
-		               cq->name, (unsigned long long)n,
-		               (long long)cq->max_submit,
-		               cq->max_submit == 1 ? "" : "s");
+		return err_set(
+		    err, EAGAIN,
+		    "queue '%s' holds %llu of at most %lld job%s "
+		    "(max_submit)%s",
+		    cq->name, (unsigned long long)n, (long long)cq->max_submit,
+		    cq->max_submit == 1 ? "" : "s", asked_text(more).text);
 	if (cq->max_submit_per_user == CONF_NONE)
 		return 0;
 	n = user_jobs(state, queue, user);
 	if (n + more > (uint64_t)cq->max_submit_per_user)
-		return err_set(
-		    err, EAGAIN,
-		    "user '%s' has %llu of at most %lld job%s in "
-		    "queue '%s' (max_submit_per_user)",
-		    state_user(state, user)->name, (unsigned long long)n,
-		    (long long)cq->max_submit_per_user,
-		    cq->max_submit_per_user == 1 ? "" : "s", cq->name);
+		return err_set(err, EAGAIN,
+		               "user '%s' has %llu of at most %lld job%s in "
+		               "queue '%s' (max_submit_per_user)%s",
+		               state_user(state, user)->name,
+		               (unsigned long long)n,
+		               (long long)cq->max_submit_per_user,
+		               cq->max_submit_per_user == 1 ? "" : "s",
+		               cq->name, asked_text(more).text);
 	return 0;
 }
 
@@ -182,22 +199,22 @@ int submit_check_counts(struct state *state, uint32_t queue,
 		if (!job_state_is_final((enum job_state)s))
 			all += state->records.counts[s];
 	if (all + more > (uint64_t)conf->max_jobs)
-		return err_set(err, EAGAIN,
-		               "the queues hold %llu of at most %lld job%s "
-		               "(max_jobs)",
-		               (unsigned long long)all,
-		               (long long)conf->max_jobs,
-		               conf->max_jobs == 1 ? "" : "s");
+		return err_set(
+		    err, EAGAIN,
+		    "the queues hold %llu of at most %lld job%s "
+		    "(max_jobs)%s",
+		    (unsigned long long)all, (long long)conf->max_jobs,
+		    conf->max_jobs == 1 ? "" : "s", asked_text(more).text);
 	user = state_intern_user(state, who->uid, who->user);
 	all = state_user(state, user)->njobs;
 	if (!who->operator_ && all + more > (uint64_t)conf->max_user_jobs)
-		return err_set(err, EAGAIN,
-		               "user '%s' has %llu job%s, counting each task "
-		               "of arrays, of %lld allowed (max_user_jobs); "
-		               "more needs an operator",
-		               who->user, (unsigned long long)all,
-		               all == 1 ? "" : "s",
-		               (long long)conf->max_user_jobs);
+		return err_set(
+		    err, EAGAIN,
+		    "user '%s' has %llu job%s, counting each task "
+		    "of arrays, of %lld allowed (max_user_jobs)%s; "
+		    "more needs an operator",
+		    who->user, (unsigned long long)all, all == 1 ? "" : "s",
+		    (long long)conf->max_user_jobs, asked_text(more).text);
 	for (int q = (int)queue; q >= 0; q = conf->queues[q].parent)
 		if (check_queue_counts(state, (uint32_t)q, user, more, err) < 0)
 			return -1;

@@ -95,34 +95,6 @@ static void ineligible_text(const struct state *state, const struct job *job,
 	}
 }
 
-void why_verdict_text(const struct state *state, const struct snap *snap,
-                      uint32_t row, const struct verdict *v, struct buf *text)
-{
-	const struct job *other = v->job ? state_job(state, v->job) : NULL;
-	struct job_id_text name;
-	struct verdict named = *v;
-
-	if (other) {
-		name = job_id_text(other);
-		named.job_name = name.text;
-	}
-	verdict_text(snap, row, &named, text);
-}
-
-/* Say what the last plan decided, with times that count from now. */
-static void planned_text(const struct state *state, const struct job *job,
-                         const struct verdict *v, int64_t now, struct buf *text)
-{
-	struct arena *arena = arena_new();
-	struct snap snap =
-	    *snap_of_job(state, state->last_plan.names, job, arena);
-
-	if (snap.now < now)
-		snap.now = now;
-	why_verdict_text(state, &snap, 0, v, text);
-	arena_free(arena);
-}
-
 /* If the runner of the pool cannot start jobs, append `before` and
  * the reason. */
 static void trouble_text(const struct state *state, size_t pool,
@@ -151,6 +123,40 @@ static void scale_text(const struct state *state, uint32_t node,
 
 	if (trouble)
 		buf_printf(text, "; the last try failed: %s", trouble);
+}
+
+void why_verdict_text(const struct state *state, const struct snap *snap,
+                      uint32_t row, const struct verdict *v, struct buf *text)
+{
+	const struct job *other = v->job ? state_job(state, v->job) : NULL;
+	struct job_id_text name;
+	struct verdict named = *v;
+
+	if (other) {
+		name = job_id_text(other);
+		named.job_name = name.text;
+	}
+	verdict_text(snap, row, &named, text);
+	if (v->why == WHY_RunnerDown)
+		trouble_text(state, v->name, ": ", text);
+	if (v->why == WHY_NodesComing)
+		scale_text(state, v->name, text);
+	if (v->why == WHY_NodeDown && v->name != SNAP_NONE)
+		node_text(state, v->name, text);
+}
+
+/* Say what the last plan decided, with times that count from now. */
+static void planned_text(const struct state *state, const struct job *job,
+                         const struct verdict *v, int64_t now, struct buf *text)
+{
+	struct arena *arena = arena_new();
+	struct snap snap =
+	    *snap_of_job(state, state->last_plan.names, job, arena);
+
+	if (snap.now < now)
+		snap.now = now;
+	why_verdict_text(state, &snap, 0, v, text);
+	arena_free(arena);
 }
 
 /* Whether this reason says only that the job does not fit or has no turn now.
@@ -206,12 +212,6 @@ static enum reason turn_why(const struct state *state, const struct job *job,
 		planned_text(state, job, v, now, text);
 	else if (text)
 		buf_puts(text, reason_text(why));
-	if (text && why == WHY_RunnerDown)
-		trouble_text(state, v->name, ": ", text);
-	if (text && why == WHY_NodesComing)
-		scale_text(state, v->name, text);
-	if (text && why == WHY_NodeDown && v->name != SNAP_NONE)
-		node_text(state, v->name, text);
 	return why;
 }
 

@@ -25,7 +25,7 @@ enum reason state_why(const struct state *state, const struct job *job,
                       uint32_t *ret_position);
 
 /* As verdict_text(), but name the other job as users do: 12_3, not the number
- * of that task. */
+ * of that task; and say what the runner or an operator said about nodes. */
 void why_verdict_text(const struct state *state, const struct snap *snap,
                       uint32_t row, const struct verdict *v, struct buf *text);
 

@@ -115,11 +115,13 @@ static const struct {
 	{ "a deadline", "time=10 deadline=now+600", NULL, 0 },
 	{ "an array as large as the queue may be", "array=0-29", NULL, 0 },
 	{ "a larger one", "array=0-30",
-	  "queue 'batch' holds 0 of at most 30 jobs (max_submit)", EAGAIN },
+	  "queue 'batch' holds 0 of at most 30 jobs (max_submit); 31 more are "
+	  "asked for",
+	  EAGAIN },
 	{ "as many as a user may have", "queue=mine array=0-2", NULL, 0 },
 	{ "more", "queue=mine array=0-3",
 	  "user 'ada' has 0 of at most 3 jobs in queue 'mine' "
-	  "(max_submit_per_user)",
+	  "(max_submit_per_user); 4 more are asked for",
 	  EAGAIN },
 };
 
@@ -252,7 +254,7 @@ static const struct {
 	{ "a move counts where the job did not count before",
 	  { "submit queue=mine array=0-2", "submit queue=left array=0-1",
 	    "update 2 queue=mine => ! user 'ada' has 3 of at most 3 jobs in "
-	    "queue 'mine' (max_submit_per_user)",
+	    "queue 'mine' (max_submit_per_user); 2 more are asked for",
 	    "submit queue=right", "update 3 queue=left",
 	    "update 3 queue=left" } },
 	{ "jobs that have ended do not count",
