@@ -2,7 +2,9 @@
 #include "aischedd/sched/place_index.h"
 
 #include <assert.h>
+#include <string.h>
 
+#include "aischedd/sched/fit/blocks.h"
 #include "aischedd/sched/fit_mig.h"
 
 typedef __int128 wide;
@@ -21,11 +23,19 @@ struct leaf {
 	int64_t own[DIM_N], most[DIM_N];
 };
 
+/* The harms of a node and of its subtree (blocks.h), by number of GPUs
+ * less one. */
+struct harm {
+	uint16_t own[FIT_BLOCKS_GPUS], any[FIT_BLOCKS_GPUS];
+};
+
 struct place_index {
 	const struct work *work;
 	const struct match *match;
 	int64_t worth;                /* place_index_worth() */
 	struct leaf *leaf;            /* by node */
+	struct fit_blocks *blocks;    /* NULL: no node does harm */
+	struct harm *harm;            /* by node; NULL, too */
 	uint8_t *tree;                /* by node: enum place_tree */
 	uint32_t (*root)[NTREES];     /* by class */
 	uint32_t (*count)[NTREES];    /* by class */
@@ -120,6 +130,8 @@ static void read_node(struct place_index *index, uint32_t node)
 	l->own[DIM_MORE_CPU] =
 	    place_index_balance(index, w->cpu[node], w->gpu[node]);
 	l->own[DIM_MORE_GPU] = -l->own[DIM_MORE_CPU];
+	if (index->harm)
+		fit_blocks_read(index->blocks, node, index->harm[node].own);
 	for (int d = 0; d < DIM_N; d++) {
 		/* If an exclusive job has closed the node, set -1, so that
 		 * nothing fits. Count other amounts below 0 as 0, so that a
@@ -168,6 +180,22 @@ bool place_index_before(const struct place_index *index, uint32_t a, uint32_t b)
 	return a < b;
 }
 
+static void add_harm(struct harm *to, const uint16_t from[FIT_BLOCKS_GPUS])
+{
+	for (int i = 0; i < FIT_BLOCKS_GPUS; i++)
+		to->any[i] |= from[i];
+}
+
+static void pull_harm(struct place_index *index, uint32_t t)
+{
+	struct harm *harm = &index->harm[t];
+
+	memcpy(harm->any, harm->own, sizeof(harm->any));
+	for (int k = 0; k < 2; k++)
+		if (index->leaf[t].kid[k] != SNAP_NONE)
+			add_harm(harm, index->harm[index->leaf[t].kid[k]].any);
+}
+
 static void pull(struct place_index *index, uint32_t t)
 {
 	struct leaf *l = &index->leaf[t];
@@ -182,6 +210,8 @@ static void pull(struct place_index *index, uint32_t t)
 				l->most[d] = index->leaf[l->kid[k]].most[d];
 		}
 	}
+	if (index->harm)
+		pull_harm(index, t);
 }
 
 /* Join two trees into one, and return its root; all nodes of a are before all
@@ -239,6 +269,8 @@ static uint32_t insert(struct place_index *index, uint32_t t, uint32_t node)
 		if (index->leaf[t].most[d] < l->own[d])
 			index->leaf[t].most[d] = l->own[d];
 	}
+	if (index->harm)
+		add_harm(&index->harm[t], index->harm[node].own);
 	return t;
 }
 
@@ -324,13 +356,16 @@ static uint32_t find(const struct place_index *index, uint32_t t,
 	const struct leaf *l;
 	uint32_t found;
 
-	if (t == SNAP_NONE || !enough(index->leaf[t].most, need))
+	if (t == SNAP_NONE || !enough(index->leaf[t].most, need) ||
+	    (need->harm && !(index->harm[t].any[need->whole - 1] & need->harm)))
 		return SNAP_NONE;
 	l = &index->leaf[t];
 	found = find(index, l->kid[0], need, accept, arg);
 	if (found != SNAP_NONE)
 		return found;
-	if (enough(l->own, need) && accept(t, arg))
+	if (enough(l->own, need) &&
+	    (!need->harm || index->harm[t].own[need->whole - 1] & need->harm) &&
+	    accept(t, arg))
 		return t;
 	return find(index, l->kid[1], need, accept, arg);
 }
@@ -346,6 +381,19 @@ bool place_index_has(const struct place_index *index, uint32_t node,
                      const struct place_need *need)
 {
 	return enough(index->leaf[node].own, need);
+}
+
+bool place_index_has_harm(const struct place_index *index)
+{
+	return index->harm != NULL;
+}
+
+uint16_t place_index_harms(const struct place_index *index, uint32_t class,
+                           enum place_tree tree, int64_t n)
+{
+	uint32_t t = index->root[class][tree];
+
+	return t == SNAP_NONE ? 0 : index->harm[t].any[n - 1];
 }
 
 int64_t place_index_have(const struct place_index *index, uint32_t node,
@@ -638,6 +686,9 @@ struct place_index *place_index_new(const struct work *w, const struct match *m,
 	index->worth = worth;
 	find_largest(index, arena);
 	index->leaf = arena_array_raw(arena, struct leaf, n);
+	index->blocks = fit_blocks_new(w, arena);
+	if (index->blocks)
+		index->harm = arena_array_raw(arena, struct harm, n);
 	index->tree = arena_array(arena, uint8_t, n);
 	index->root = arena_alloc(arena, nclasses, sizeof(*index->root));
 	index->count = arena_alloc(arena, nclasses, sizeof(*index->count));

@@ -47,6 +47,9 @@ struct place_need {
 	 * (place_index_worth()), exceed the free GPUs; more_gpu: by how much
 	 * the free GPUs exceed these CPUs. */
 	int64_t more_cpu, more_gpu;
+	/* Unless 0: the harms that taking `whole` GPUs may do, as bits
+	 * (place_index_harms()). */
+	uint16_t harm;
 };
 
 enum place_dim {
@@ -102,6 +105,14 @@ int64_t place_index_balance(const struct place_index *index, int64_t cpu,
 /* Whether this node has free what `need` says. */
 bool place_index_has(const struct place_index *index, uint32_t node,
                      const struct place_need *need);
+
+/* Whether taking GPUs from some nodes may do harm (fit/blocks.h). */
+bool place_index_has_harm(const struct place_index *index);
+
+/* Returns the harms that taking n GPUs does on the nodes of a tree, as bits:
+ * bit 0 is no harm. n is at most FIT_BLOCKS_GPUS; some node may do harm. */
+uint16_t place_index_harms(const struct place_index *index, uint32_t class,
+                           enum place_tree tree, int64_t n);
 
 /* Returns how much of one dimension the node has free, or -1 if an exclusive
  * job runs there. */

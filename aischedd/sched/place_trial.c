@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "aischedd/sched/fit/blocks.h"
 #include "aischedd/sched/place_scarce.h"
 #include "aischedd/sched/place_topology.h"
 
@@ -107,8 +108,9 @@ static uint32_t first_of(const struct place_trial *t, uint32_t c)
 	return match_class(t->p->match, t->allowed->class[c])->node[0];
 }
 
-static uint32_t best_on_shelf(struct place_trial *t,
-                              const struct place_need *need)
+/* Returns the first node in the order of the pool, or SNAP_NONE. */
+static uint32_t first_on_shelf(struct place_trial *t,
+                               const struct place_need *need)
 {
 	bool by_mem = snap_is_by_mem(t->p->snap, t->req);
 	const struct place_need *here = need;
@@ -134,6 +136,55 @@ static uint32_t best_on_shelf(struct place_trial *t,
 		}
 	}
 	return best;
+}
+
+/* Whether it matters which blocks of linked GPUs the tasks break up. */
+static bool minds_blocks(const struct place_trial *t)
+{
+	return place_index_has_harm(t->p->index) && t->wish != WISH_SEEK &&
+	       node_order_of(t) == ORDER_PACK &&
+	       t->p->snap->req.links[t->req] != LINKS_ANY;
+}
+
+/* Returns the harms that taking n GPUs does on the nodes of the trial, as bits.
+ */
+static uint32_t harms_of(const struct place_trial *t, int64_t n)
+{
+	uint32_t ret = 0;
+
+	for (uint32_t c = t->class; c < t->class_end; c++) {
+		uint32_t class = t->allowed->class[c];
+
+		for (int tree = 0; tree < NTREES; tree++)
+			if (t->trees >> tree & 1)
+				ret |= place_index_harms(t->p->index, class,
+				                         tree, n);
+	}
+	return ret;
+}
+
+/* Returns the node that breaks up the fewest blocks of linked GPUs, among equal
+ * ones the first in the order of the pool; or SNAP_NONE. */
+static uint32_t least_harmed(struct place_trial *t,
+                             const struct place_need *need)
+{
+	uint32_t harms = harms_of(t, need->whole), node = SNAP_NONE;
+	struct place_need with = *need;
+
+	for (; harms && node == SNAP_NONE; harms &= harms - 1) {
+		with.harm = (uint16_t)(harms & -harms);
+		node = first_on_shelf(t, &with);
+	}
+	return node;
+}
+
+static uint32_t best_on_shelf(struct place_trial *t,
+                              const struct place_need *need)
+{
+	return need->whole > 0 && need->whole <= FIT_BLOCKS_GPUS &&
+	               minds_blocks(t)
+	           ? least_harmed(t, need)
+	           : first_on_shelf(t, need);
 }
 
 /* Returns, as bits, the parts of the constraint with a count that hold on a
