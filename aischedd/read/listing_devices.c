@@ -176,18 +176,21 @@ bool listing_devices(const struct state *state, const struct placement *place,
 		struct had had = { 0 };
 		bool many = node_nnumas(node) > 1;
 		bool binds =
-		    node->gpus_named ||
 		    runner_traits(conf->pools[node->pool].runner)->binds;
+		bool gives = binds || node->gpus_named;
 		bool predicted =
-		    many && !binds && node->policy >= NODE_POLICY_RESTRICTED;
+		    many && !gives && node->policy >= NODE_POLICY_RESTRICTED;
 
 		for (end = i; end < place->ntasks &&
 		              place->task[end].node == place->task[i].node;
 		     end++)
 			look_at(&had, place, end, node);
-		many = many && (binds || predicted);
-		if (!binds && !predicted)
+		many = many && (gives || predicted);
+		if (!gives && !predicted)
 			had.gpus = 0;
+		/* Nothing binds the CPUs of a pod with claimed GPUs. */
+		if (!binds && !predicted)
+			had.ncpus = 0;
 		if (!had.gpus && !had.devs && !(many && had.ncpus))
 			continue;
 		buf_printf(out, "%s%s:", out->len > was ? "; " : "",

@@ -117,7 +117,8 @@ ok "a job runs" wait_for is_state "$id" RUNNING
 claim=aj-test-$id-1-0
 is "its claim has the GPUs of the plan" "$(devices_of "$claim")" \
 	"n-0/gpu-0 n-0/gpu-1 n-0/gpu-2 "
-like "aiq names them" "$(aiq "$id")" "n-0: GPU 0-2 .NUMA 0-1, links 0-1"
+like "aiq names them, but no CPUs: nothing binds these" "$(aiq "$id")" \
+	'n-0: GPU 0-2 .NUMA 0-1, links 0-1.$'
 is "the pod names the claim" "$(kube -n "$ns" get pods \
 	-l "aisched.io/job-id=$id" -o \
 	'jsonpath={.items[0].spec.resourceClaims[0].resourceClaimName}')" \
