@@ -67,8 +67,7 @@ each_call array
 # JOB: prints the uid and the address of the Service that leads to its ports
 service_of()
 {
-	$k get service "aj-test-$1-ports" \
-		-o "jsonpath={.metadata.uid} {.spec.clusterIP}"
+	table "$api/services/aj-test-$1-ports" metadata:uid spec:clusterIP
 }
 
 preemption()
@@ -114,21 +113,24 @@ each_call resize
 
 # --- a task is lost with its node ---------------------------------------------
 
+# SELECTOR: prints the uid and the node of each running pod
+running()
+{
+	table "$api/pods?labelSelector=$1&fieldSelector=status.phase=Running" \
+		metadata:uid spec:nodeName
+}
+
 # UID: whether the job runs with two pods, and the pod UID is not one of them
 runs_without()
 {
-	runs "$id" 2 && ! $k get pods -l "aisched.io/job-id=$id" \
-		--field-selector status.phase=Running \
-		-o "jsonpath={.items[*].metadata.uid}" | grep -q "$1" &&
-		runs "$id" 2
+	runs "$id" 2 && running "aisched.io/job-id=$id" >"$dir/running" &&
+		! grep -q "^$1 " "$dir/running" && runs "$id" 2
 }
 
 # JOB INDEX: prints the uid and the node of the running pod of the task
 pod_at()
 {
-	$k get pods -l "aisched.io/job-id=$1,batch.kubernetes.io/job-completion-index=$2" \
-		--field-selector status.phase=Running \
-		-o "jsonpath={.items[*].metadata.uid} {.items[*].spec.nodeName}"
+	running "aisched.io/job-id=$1,batch.kubernetes.io/job-completion-index=$2"
 }
 
 loss()

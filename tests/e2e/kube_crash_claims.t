@@ -31,16 +31,19 @@ scheduling { resume_cooldown = \"0s\"  max_evictions_per_hour = 60 }"
 configure_for capacity
 start_daemon || bail "aischedd does not start"
 
+claims=/apis/resource.k8s.io/v1/namespaces/$ns/resourceclaims
+
 # JOB: prints the GPUs that its claims have, sorted
 devices()
 {
-	$k get resourceclaims -l "aisched.io/job-id=$1" -o 'jsonpath={range .items[*]}{range .status.allocation.devices.results[*]}{.device}{"\n"}{end}{end}' |
-		sort | tr '\n' ' '
+	table "$claims?labelSelector=aisched.io/job-id=$1" \
+		status:allocation:devices:results:device |
+		tr , '\n' | grep -vx - | sort | tr '\n' ' '
 }
 
 no_claim_is_left()
 {
-	nothing_is_left && [ -z "$($k get resourceclaims -o name)" ]
+	nothing_is_left && left=$(list "$claims") && [ -z "$left" ]
 }
 
 claims()
@@ -64,8 +67,10 @@ claims()
 # JOB: prints what its claims consume of each GPU, sorted
 shares()
 {
-	$k get resourceclaims -l "aisched.io/job-id=$1" -o 'jsonpath={range .items[*]}{range .status.allocation.devices.results[*]}{.device}={.consumedCapacity.memory}{"\n"}{end}{end}' |
-		sort | tr '\n' ' '
+	table "$claims?labelSelector=aisched.io/job-id=$1" \
+		status:allocation:devices:results:device \
+		status:allocation:devices:results:consumedCapacity:memory |
+		sort | tr ' \n' '= '
 }
 
 parts()
@@ -118,10 +123,10 @@ evict()
 # the claim's GPUs
 places()
 {
-	$k get resourceclaims -l "aisched.io/job-id=$1" -o 'jsonpath={range .items[*]}{.status.reservedFor[*].name} {.status.allocation.devices.results[*].pool}{"\n"}{end}' |
-		while read -r pod pools; do
-			echo "$($k get pod "$pod" -o \
-				'jsonpath={.spec.nodeName}') $pools"
+	table "$claims?labelSelector=aisched.io/job-id=$1" \
+		status:reservedFor:name status:allocation:devices:results:pool |
+		tr , ' ' | while read -r pod pools; do
+			echo "$(table "$api/pods/$pod" spec:nodeName) $pools"
 		done
 }
 

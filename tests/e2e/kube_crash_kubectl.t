@@ -55,40 +55,43 @@ make_job()
 	END
 }
 
+claims=/apis/resource.k8s.io/v1/namespaces/$ns/resourceclaims
+
 # Prints the GPUs of each running pod of the Job, a line each, sorted
 devices()
 {
-	$k get pods,resourceclaims -o json | jq -r '
-		[.items[] | select(.kind == "ResourceClaim")] as $claims |
-		.items[] | select(.kind == "Pod" and
-			.metadata.labels.app == "shares" and
-			.status.phase == "Running") | .metadata.uid as $uid |
-		[$claims[] | select(any(.status.reservedFor[]?; .uid == $uid)) |
-			.status.allocation.devices.results[].device] | sort |
-		join(" ")' | sort
+	table "$api/pods?labelSelector=app=shares" status:phase metadata:uid \
+		>"$dir/pods" || return 1
+	table "$claims" status:reservedFor:uid \
+		status:allocation:devices:results:device >"$dir/claims" ||
+		return 1
+	while read -r phase uid; do
+		[ "$phase" != Running ] || grep "$uid" "$dir/claims" |
+			cut -d ' ' -f 2 | tr , '\n' | sort | xargs
+	done <"$dir/pods" | sort
 }
 
 # Prints the GPUs that are allocated, sorted
 allocated()
 {
-	$k get resourceclaims -o json | jq -r '[.items[] |
-		.status.allocation.devices.results[]?.device] | sort |
-		join(" ")'
+	table "$claims" \
+		status:allocation:devices:results:device >"$dir/claims" &&
+		tr , '\n' <"$dir/claims" | grep -vx - | sort | xargs
 }
 
 # JOB: whether the job runs, and its pods have GPUs
 has_all()
 {
-	id=$($k get job shares -o \
-		'jsonpath={.metadata.labels.aisched\.io/job-id}')
-	[ -n "$id" ] && is_state "$id" RUNNING && [ "$(devices)" = \
+	id=$(table "$batch/jobs/shares" metadata:labels:aisched.io/job-id) &&
+		is_state "$id" RUNNING && [ "$(devices)" = \
 		"gpu-0 gpu-1
 gpu-0 gpu-2" ]
 }
 
 none_is_allocated()
 {
-	[ -z "$(allocated)" ] && [ -z "$($k get pods -o name)" ]
+	left=$(allocated) && [ -z "$left" ] &&
+		left=$(list "$api/pods") && [ -z "$left" ]
 }
 
 starts()

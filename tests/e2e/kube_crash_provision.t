@@ -54,8 +54,7 @@ is_over()
 # would.
 fail()
 {
-	failed=$($k get provisioningrequests -o \
-		'jsonpath={.items[*].metadata.name}')
+	failed=$(table "$requests" metadata:name)
 	$k patch provisioningrequest --subresource=status --type=merge \
 		"$failed" -p '{"status": {"conditions": [{"type": "Failed",
 		"status": "True", "message": "no such machines"}]}}'
@@ -65,8 +64,7 @@ fail()
 # told the job, or has forgotten it and asked again.
 is_given_back()
 {
-	now=$($k get provisioningrequests -o 'jsonpath={.items[*].metadata.name}')
-	[ "$now" != "$failed" ] && {
+	now=$(table "$requests" metadata:name) && [ "$now" != "$failed" ] && {
 		[ -n "$now" ] || aiq --no-header -o reason_text "$new" |
 			grep -q "no such machines"
 	}

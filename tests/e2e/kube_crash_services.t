@@ -42,9 +42,9 @@ make_service()
 # deleted.
 its_pods()
 {
-	$k get pods -l "app=$name" -o json | jq -r '.items[] |
-		select(.metadata.deletionTimestamp | not) |
-		"\(.metadata.labels["aisched.io/job-id"]) \(.status.phase)"'
+	table "$api/pods?labelSelector=app=$name" metadata:deletionTimestamp \
+		metadata:labels:aisched.io/job-id status:phase |
+		sed -n 's/^- //p'
 }
 
 # Whether one pod of the Deployment runs, and one waits; sets $id to the job of
@@ -67,7 +67,7 @@ serves_again()
 # Whether no pod is left of the Deployment, and all its jobs have ended.
 is_over()
 {
-	[ -z "$($k get pods -l "app=$name" -o name)" ] &&
+	left=$(list "$api/pods?labelSelector=app=$name") && [ -z "$left" ] &&
 		[ -z "$(aiq --all --no-header -o name)" ]
 }
 

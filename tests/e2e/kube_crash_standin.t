@@ -24,10 +24,9 @@ start_daemon || bail "aischedd does not start"
 # N: whether N stand-ins wait, each said to be unschedulable
 stand_in()
 {
-	[ "$($k get pods -l aisched.io/standin -o json | jq '[.items[] |
-		select(.metadata.deletionTimestamp | not) |
-		.status.conditions[]? | select(.reason == "Unschedulable")] |
-		length')" = "$1" ]
+	[ "$(table "$api/pods?labelSelector=aisched.io/standin" \
+		metadata:deletionTimestamp status:conditions:reason |
+		grep -c '^- .*Unschedulable')" -eq "$1" ]
 }
 
 is_over()

@@ -3,6 +3,7 @@
  *
  *	ask KUBECONFIG METHOD PATH [BODY]	one request
  *	ask KUBECONFIG list PATH...	kind and phase of each item, a line each
+ *	ask KUBECONFIG table PATH FIELD...	fields of each item, a line each
  *	ask KUBECONFIG watch PATH		until it is killed
  *	ask KUBECONFIG many COUNT PATH BODY	COUNT POSTs, with %d = 0, 1, ...
  *
@@ -10,6 +11,9 @@
  * and the answer or error of a call, and the news of a watch, one a line.
  * "trouble: …" and "well" are about the server as a whole; on trouble, all
  * calls but watches give up.
+ *
+ * A FIELD is the keys that lead to it, KEY:KEY...; if lists are on the way, its
+ * values are joined by commas; "-" stands for none.
  */
 #include <err.h>
 #include <event2/event.h>
@@ -26,6 +30,7 @@ enum { DEADLINE_MS = 60000 };
 static struct event_base *base;
 static int pending, status;
 static bool watching;
+static char **fields; /* of a table, ends with NULL */
 
 static void on_trouble(const struct err *trouble, void *arg)
 {
@@ -81,17 +86,67 @@ static void on_list(const struct kube_answer *answer, void *arg)
 		event_base_loopbreak(base);
 }
 
-static void list(struct kube_http *http, char **path)
+/* Print the values of a field below this one, the first one after a comma if
+ * some come before it. Returns whether some were printed by now. */
+static bool print_values(json_t *value, const char *field, bool some)
 {
-	for (; *path; path++) {
-		pending++;
-		kube_http_send(http, &(struct kube_request){
-					 .method = KUBE_GET,
-					 .path = *path,
-					 .deadline_ms = DEADLINE_MS,
-					 .done = on_list,
-				     });
+	size_t len = strcspn(field, ":"), i;
+	json_t *each;
+
+	if (json_is_array(value)) {
+		json_array_foreach(value, i, each)
+			some = print_values(each, field, some);
+		return some;
 	}
+	if (*field) {
+		value = json_object_getn(value, field, len);
+		field += len + (field[len] == ':');
+		return print_values(value, field, some);
+	}
+	if (!value)
+		return some;
+	printf("%s", some ? "," : "");
+	if (json_is_string(value))
+		printf("%s", json_string_value(value));
+	else
+		json_dumpf(value, stdout, JSON_ENCODE_ANY | JSON_COMPACT);
+	return true;
+}
+
+static void print_row(json_t *item)
+{
+	for (char **field = fields; *field; field++) {
+		printf("%s", field == fields ? "" : " ");
+		if (!print_values(item, *field, false))
+			printf("-");
+	}
+	printf("\n");
+}
+
+static void on_table(const struct kube_answer *answer, void *arg)
+{
+	json_t *items = json_object_get(answer->body, "items"), *item;
+	size_t i;
+
+	(void)arg;
+	if (answer->err)
+		errx(EXIT_FAILURE, "%d %s", answer->code, answer->reason);
+	if (!items)
+		print_row(answer->body);
+	json_array_foreach(items, i, item)
+		print_row(item);
+	event_base_loopbreak(base);
+}
+
+static void get(struct kube_http *http, const char *path, kube_done_fn *done)
+{
+	pending++;
+	kube_http_send(http, &(struct kube_request){
+				 .method = KUBE_GET,
+				 .path = path,
+				 .deadline_ms = DEADLINE_MS,
+				 .done = done,
+			     });
 }
 
 static void send_one(struct kube_http *http, enum kube_method method,
@@ -176,7 +231,11 @@ int main(int argc, char **argv)
 		spec.fn = on_news;
 		watch = kube_watch_new(http, &spec);
 	} else if (!strcmp(argv[2], "list")) {
-		list(http, argv + 3);
+		for (char **path = argv + 3; *path; path++)
+			get(http, *path, on_list);
+	} else if (!strcmp(argv[2], "table")) {
+		fields = argv + 4;
+		get(http, argv[3], on_table);
 	} else if (!strcmp(argv[2], "many") && argc > 5) {
 		send_many(http, (int)strtol(argv[3], NULL, 10), argv[4],
 		          argv[5]);

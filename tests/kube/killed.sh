@@ -26,6 +26,13 @@ list()
 	"${top_builddir:?}/tests/kube/ask" "${kube:?}/admin.conf" list "$@"
 }
 
+# PATH FIELD...: prints these fields of each object in the list, one object per
+# line (ask.c); tests repeat this often, too
+table()
+{
+	"$top_builddir/tests/kube/ask" "$kube/admin.conf" table "$@"
+}
+
 # Prints how many objects of each kind aischedd has made, one line per kind:
 # "Job 1".
 objects()
