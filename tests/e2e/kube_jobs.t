@@ -8,16 +8,22 @@
 ns="jobs"
 k="kube --namespace $ns"
 
-# KIND: prints how many objects of this kind aischedd has made
+# KIND,...: prints the names of the objects of these kinds that aischedd has made
+names()
+{
+	$k get "$1" -l aisched.io/cluster=test -o name
+}
+
+# KIND: prints how many there are
 count()
 {
-	kube --namespace "$ns" get "$1" -l aisched.io/cluster=test -o name |
-		wc -l
+	names "$1" | wc -l
 }
 
 nothing_is_left()
 {
-	[ "$(count jobs)$(count pods)$(count secrets)$(count services)$(count networkpolicies)" = 00000 ]
+	left=$(names jobs,pods,secrets,services,networkpolicies) &&
+		[ -z "$left" ]
 }
 
 # JOB [FIELD]: prints a field of its pods, one a line, in order of index

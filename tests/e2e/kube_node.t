@@ -11,16 +11,10 @@ node_or_skip
 ns="jobs"
 work=$dir/seen
 
-# KIND: prints how many objects of this kind aischedd has made
-count()
-{
-	kube --namespace "$ns" get "$1" -l aisched.io/cluster=test -o name |
-		wc -l
-}
-
 nothing_is_left()
 {
-	[ "$(count jobs)$(count pods)$(count secrets)$(count services)" = 0000 ]
+	left=$(kube --namespace "$ns" get jobs,pods,secrets,services \
+		-l aisched.io/cluster=test -o name) && [ -z "$left" ]
 }
 
 # FILE: whether a job has written to it
