@@ -24,14 +24,14 @@
 /* Options of aisub that a Job can give as label or annotation: those that make
  * sense if the Job itself describes the containers. */
 static const char *const options[] = {
-	"account",     "apart",      "begin",          "class",
-	"comment",     "constraint", "deadline",       "dependency",
-	"exclude",     "exclusive",  "gpu-memory",     "gpu-type",
-	"hold",        "label",      "licenses",       "max-restarts",
-	"near",        "nice",       "no-requeue",     "nodelist",
-	"nodes",       "prefer",     "priority",       "requeue",
-	"reservation", "spread",     "tasks-per-node", "time",
-	"topology",
+	"account",        "apart",       "begin",      "class",
+	"comment",        "constraint",  "deadline",   "dependency",
+	"exclude",        "exclusive",   "gpu-memory", "gpu-type",
+	"hold",           "label",       "licenses",   "links",
+	"max-restarts",   "near",        "nice",       "no-requeue",
+	"nodelist",       "nodes",       "prefer",     "priority",
+	"requeue",        "reservation", "segment",    "spread",
+	"tasks-per-node", "time",        "topology",
 };
 
 /* Labels and annotations with our prefix that are not options of aisub. */

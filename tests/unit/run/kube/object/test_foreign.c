@@ -204,12 +204,15 @@ START_TEST(says_more_in_labels_and_annotations)
 	    "{'metadata': {'labels': {'aisched.io/class': 'interactive'},"
 	    " 'annotations': {'aisched.io/time': '90s', 'a/time': '1',"
 	    "   'aisched.io/topology': 'rack', 'aisched.io/hold': 'yes',"
+	    "   'aisched.io/segment': '2', 'aisched.io/links': 'strict',"
 	    "   'aisched.io/exclusive': 'no', 'example.org/who': 'ann@x',"
 	    "   'aisched.io/constraint': 'ib|fast'}},"
 	    " 'spec': {'activeDeadlineSeconds': 5,"
 	    "   'template': {'spec': {'nodeSelector': {'disk': 'ssd'}}}}}"));
 	ck_assert_str_eq(spec.class, "interactive");
 	ck_assert_str_eq(spec.topology, "rack");
+	ck_assert_int_eq(spec.segment, 2);
+	ck_assert_str_eq(spec.links, "strict");
 	ck_assert_str_eq(spec.constraint, "(ib|fast)&disk=ssd");
 	ck_assert_str_eq(user, "k8s:user:ann@x");
 	ck_assert_int_eq(spec.time_limit, 90);
