@@ -433,22 +433,44 @@ static bool go_to_pool(struct place_trial *t, uint32_t pool)
 	return false;
 }
 
-/* Tasks of a node share link groups. If they are spread one by one, the first
- * may get the last GPU of a group, so that no other fits beside it: place such
- * a job as if its pool packed tasks. */
+/* Whether tasks that were put on a node one after the other keep the promises
+ * there. Each was asked about as if those before it had been put with it, but
+ * they may have got devices that are farther apart. */
+static bool keeps_promises_apart(const struct place_trial *t)
+{
+	const struct place *p = t->p;
+
+	return !t->apart || p->heedless || !p->nkept ||
+	       promise_allows_trial(p->promises, t->req);
+}
+
+static bool try_all(struct place_trial *t)
+{
+	t->apart = false;
+	place_begin(t->p);
+	if (place_trial_all(t)) {
+		if (keeps_promises_apart(t))
+			return true;
+		t->breaks = true;
+	}
+	place_undo(t->p);
+	return false;
+}
+
+/* Tasks of a node share link groups, and leave to others what they can if they
+ * are put together. If they are spread one by one, the first may get the last
+ * GPU of a group, so that no other fits beside it, or all of them together
+ * break a promise: place such a job as if its pool packed tasks. */
 static bool try_packed(struct place_trial *t, uint32_t pool)
 {
 	const struct snap *s = t->p->snap;
 	bool placed;
 
-	if (s->req.links[t->req] != LINKS_STRICT ||
-	    s->pool.order[pool] != ORDER_SPREAD)
+	if (s->pool.order[pool] != ORDER_SPREAD ||
+	    !(t->breaks || s->req.links[t->req] == LINKS_STRICT))
 		return false;
 	t->packs = true;
-	place_begin(t->p);
-	placed = place_trial_all(t);
-	if (!placed)
-		place_undo(t->p);
+	placed = try_all(t);
 	t->packs = false;
 	return placed;
 }
@@ -466,19 +488,14 @@ static bool try_pool(struct place_trial *t)
 		t->allowed = &all->best[i];
 		if (!go_to_pool(t, pool))
 			continue;
-		place_begin(t->p);
-		if (place_trial_all(t))
+		if (try_all(t))
 			return true;
-		place_undo(t->p);
 	}
 	t->allowed = all;
 	t->class = first;
 	t->class_end = end;
-	place_begin(t->p);
-	if (place_trial_all(t))
-		return true;
-	place_undo(t->p);
-	return try_packed(t, pool);
+	t->breaks = false;
+	return try_all(t) || try_packed(t, pool);
 }
 
 bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
@@ -635,7 +652,7 @@ bool place_try_resume(struct place *p, uint32_t run,
 	for (uint32_t i = first; i < end; i++)
 		p->own[s->task[i].node] = 0;
 	if (t == end && (p->heedless || !p->nkept ||
-	                 promise_allows_resumed(p->promises, s->run.req[run])))
+	                 promise_allows_trial(p->promises, s->run.req[run])))
 		return true;
 	t -= t == end;
 	if (ret_lack) {

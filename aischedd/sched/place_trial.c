@@ -617,6 +617,7 @@ static bool fill_growth(struct place_trial *t, enum fill how)
 
 static bool fill(struct place_trial *t, enum fill how)
 {
+	t->apart |= how == FILL_ONE && t->tasks > 1;
 	t->left = t->tasks;
 	t->nodes_left = nodes_wanted(t);
 	t->spare = t->sparing;

@@ -47,6 +47,8 @@ struct place_trial {
 	 * that `spare` has when the trial begins. */
 	bool sparing, spare;
 	bool packs; /* do not spread tasks, though the pool's order does */
+	bool apart; /* the tasks of a node may have been put there one by one */
+	bool breaks; /* tasks that were spread would have broken a promise */
 };
 
 static inline int64_t smaller(int64_t a, int64_t b)

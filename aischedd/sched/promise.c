@@ -224,7 +224,7 @@ void promise_back(struct promises *ps, size_t mark)
 	future_drop(ps->future, mark);
 }
 
-bool promise_allows_resumed(struct promises *ps, uint32_t req)
+bool promise_allows_trial(struct promises *ps, uint32_t req)
 {
 	const struct place *p = ps->p;
 	size_t mark = promise_mark(ps);
@@ -400,8 +400,7 @@ static void find_refusal(struct promises *ps, uint32_t req)
 		if (!promise_allows(ps, req, node, n))
 			return;
 	}
-	if (p->run != SNAP_NONE)
-		promise_allows_resumed(ps, req);
+	promise_allows_trial(ps, req);
 }
 
 bool promise_explains(struct promises *ps, uint32_t row, struct verdict *v)

@@ -112,9 +112,9 @@ bool promise_begin(struct promises *ps, uint32_t req);
 bool promise_allows(struct promises *ps, uint32_t req, uint32_t node,
                     int64_t n);
 
-/* Whether the present trial of struct place, which resumes a suspended job,
- * keeps all promises on watched nodes, given the CPUs that it chose. */
-bool promise_allows_resumed(struct promises *ps, uint32_t req);
+/* Whether the present trial of struct place keeps all promises on watched
+ * nodes, given the CPUs and devices that it chose. */
+bool promise_allows_trial(struct promises *ps, uint32_t req);
 
 /* Note that the tasks of the present trial of struct place are part of the
  * plan. A second call for the same trial does nothing. */
