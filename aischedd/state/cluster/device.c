@@ -42,25 +42,94 @@ uint64_t devices_intern(struct node *node, const char *name, size_t len)
 
 /* --- devices that are held ------------------------------------------------ */
 
-/* Call fn for the devices of each task on the node. */
-typedef void task_fn(uint64_t *devs, void *arg);
+/* A task that may have devices. */
+struct device_task {
+	struct placement *place;
+	uint32_t i;
+};
 
-static void each_in(struct placement *place, uint32_t node, task_fn *fn,
-                    void *arg)
+/*
+ * The tasks that may have devices, by node. Nodes report one after the other,
+ * all of them after a restart, and of each the tasks are looked at: so these
+ * are not sought among all jobs each time.
+ */
+struct device_tasks {
+	uint64_t moves; /* state->placed.moves when it was made */
+	uint32_t nnodes;
+	uint32_t *first; /* [nnodes + 1] in `task` */
+	struct device_task *task;
+};
+
+static void count_in(uint32_t *n, const struct placement *place)
 {
 	for (uint32_t i = 0; place && place->devs && i < place->ntasks; i++)
-		if (place->task[i].node == node)
-			fn(&place->devs[i], arg);
+		n[place->task[i].node]++;
 }
+
+/* Enter the tasks, each before those of its node that are there already. */
+static void enter(struct device_tasks *tasks, struct placement *place)
+{
+	for (uint32_t i = 0; place && place->devs && i < place->ntasks; i++)
+		tasks->task[--tasks->first[place->task[i].node]] =
+		    (struct device_task){ place, i };
+}
+
+static struct device_tasks *tasks_new(const struct state *state)
+{
+	struct device_tasks *tasks = xcalloc(1, sizeof(*tasks));
+	uint32_t nnodes = tasks->nnodes = (uint32_t)state->nodes.n;
+	uint32_t *first = xcalloc(nnodes + 1, sizeof(*first));
+
+	tasks->moves = state->placed.moves;
+	tasks->first = first;
+	for (const struct job *job = state->records.placed; job;
+	     job = job->row_next) {
+		count_in(first, job->place);
+		count_in(first, job->runs->leaving);
+	}
+	for (uint32_t n = 1; n <= nnodes; n++)
+		first[n] += first[n - 1];
+	tasks->task = xcalloc(first[nnodes] + 1, sizeof(*tasks->task));
+	for (const struct job *job = state->records.placed; job;
+	     job = job->row_next) {
+		enter(tasks, job->place);
+		enter(tasks, job->runs->leaving);
+	}
+	return tasks;
+}
+
+void device_tasks_free(struct device_tasks *tasks)
+{
+	if (!tasks)
+		return;
+	free(tasks->first);
+	free(tasks->task);
+	free(tasks);
+}
+
+static const struct device_tasks *tasks_now(struct state *state)
+{
+	struct node_table *nodes = &state->nodes;
+	struct device_tasks *tasks = nodes->device_tasks;
+
+	if (tasks && tasks->moves == state->placed.moves &&
+	    tasks->nnodes == nodes->n)
+		return tasks;
+	device_tasks_free(tasks);
+	nodes->device_searches++;
+	return nodes->device_tasks = tasks_new(state);
+}
+
+/* Call fn for the devices of each task on the node. */
+typedef void task_fn(uint64_t *devs, void *arg);
 
 static void each_holder(struct state *state, uint32_t node, task_fn *fn,
                         void *arg)
 {
-	for (struct job *job = state->records.placed; job;
-	     job = job->row_next) {
-		each_in(job->place, node, fn, arg);
-		each_in(job->runs->leaving, node, fn, arg);
-	}
+	const struct device_tasks *tasks = tasks_now(state);
+
+	for (uint32_t k = tasks->first[node]; k < tasks->first[node + 1]; k++)
+		fn(&tasks->task[k].place->devs[tasks->task[k].i], arg);
 }
 
 static void add_held(uint64_t *devs, void *arg)

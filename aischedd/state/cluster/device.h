@@ -15,6 +15,7 @@
 
 #include "libcommon/limits.h"
 
+struct device_tasks;
 struct job;
 struct node;
 struct node_info;
@@ -50,6 +51,7 @@ void devices_end(struct state *state);
  * adds it to the node unless it is there; 0 if there are too many. */
 uint64_t devices_intern(struct node *node, const char *name, size_t len);
 
-void devices_free(struct node_devices *devices); /* NULL is allowed */
+void devices_free(struct node_devices *devices);    /* NULL is allowed */
+void device_tasks_free(struct device_tasks *tasks); /* likewise */
 
 #endif

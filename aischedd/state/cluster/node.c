@@ -6,6 +6,7 @@
 
 #include "aischedd/state/cluster/scale.h"
 #include "aischedd/state/pass/kubelet.h"
+#include "aischedd/state/pass/placed.h"
 #include "aischedd/state/pass/snap_node.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/limits.h"
@@ -471,7 +472,6 @@ void node_apply_conf(struct state *state, struct node *node)
 	uintptr_t section = (uintptr_t)map_find(
 	    &state->nodes.sections, section_key(node->pool, node->name));
 
-	node_frame_drop(&state->nodes);
 	node->conf = section ? &state->conf->nodes[section - 1] : NULL;
 	node->cpu_milli = node->cpu_found;
 	node->mem_mib = node->mem_found;
@@ -589,11 +589,22 @@ static void see_others(struct node *node, const struct node_info *info)
 	node->slots_others = info->used_slots;
 }
 
+/* Note that a node has changed. Plans that are being made are stale then; what
+ * snapshots say about jobs is not. */
+static void has_changed(struct state *state)
+{
+	state->gen++;
+	placed_keep(state);
+	state_replan(state);
+}
+
 void state_node_seen(struct state *state, uint32_t pool,
                      const struct node_info *info)
 {
 	uint32_t n = seen(state, pool, info->name);
 	struct node *node = &state->nodes.node[n];
+	uint64_t key = state->nodes.frame ? node_frame_key(node) : 0;
+	bool zones = node->zone_gpus != NULL;
 	struct node_info other;
 
 	info = scale_see(state, n, info, &other);
@@ -616,10 +627,11 @@ void state_node_seen(struct state *state, uint32_t pool,
 	set_words(&node->features, &info->features);
 	set_words(&node->taints, &info->taints);
 	node_apply_conf(state, node);
+	if (zones || node->zone_gpus || node_frame_key(node) != key)
+		node_frame_drop(&state->nodes);
 	pool_count_node(state, node);
 	map_free(&state->nodes.fits);
-	state->gen++;
-	state_replan(state);
+	has_changed(state);
 	scale_match(state, n);
 }
 
@@ -648,8 +660,7 @@ int state_drain(struct state *state, uint32_t n, bool drained,
 	text_set(&node->drain_reason, drained ? reason : NULL);
 	node_tell_drain(state, n);
 	node->dirty = state->nodes.dirty = true;
-	state->gen++;
-	state_replan(state);
+	has_changed(state);
 	return 0;
 }
 
@@ -687,6 +698,7 @@ void nodes_free(struct node_table *nodes)
 	free(nodes->node);
 	free(nodes->spare);
 	node_frame_drop(nodes);
+	device_tasks_free(nodes->device_tasks);
 	map_free(&nodes->by_name);
 	map_free(&nodes->sections);
 	map_free(&nodes->fits);

@@ -163,6 +163,10 @@ struct node_table {
 	 * hold, by node; NULL: not counted yet. */
 	uint64_t *held;
 	bool giving;
+	/* the tasks that may have devices, by node (device.c), or NULL; how
+	 * often these were sought, for tests */
+	struct device_tasks *device_tasks;
+	uint64_t device_searches;
 	bool dirty; /* some nodes are to be written */
 };
 

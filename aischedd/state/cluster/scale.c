@@ -119,6 +119,7 @@ static void learn(struct state *state, uint32_t number, int64_t cpu_milli,
 		node->tmp_found = scale->tmp_mib;
 		node_apply_conf(state, node);
 	}
+	node_frame_drop(&state->nodes);
 }
 
 static void arrived(struct state *state, struct node *node,

@@ -18,6 +18,7 @@ void placed_add(struct state *state, struct job *job)
 	list->run = GROW(list->run, list->n, &list->cap);
 	list->run[list->n++] = (struct placed_run){ .job = job, .stale = true };
 	job_runs(job)->placed_at = (uint32_t)list->n;
+	list->moves++;
 }
 
 void placed_drop(struct state *state, struct job *job)
@@ -28,6 +29,7 @@ void placed_drop(struct state *state, struct job *job)
 	                &state->placed.run[job->runs->placed_at - 1]);
 	state->placed.run[job->runs->placed_at - 1].job = NULL;
 	state->placed.ngone++;
+	state->placed.moves++;
 	job_runs(job)->placed_at = 0;
 }
 
@@ -40,8 +42,16 @@ void placed_free(struct state *state)
 
 void placed_changed(struct state *state, const struct job *job)
 {
-	if (job->runs->placed_at)
-		state->placed.run[job->runs->placed_at - 1].stale = true;
+	if (!job->runs->placed_at)
+		return;
+	state->placed.run[job->runs->placed_at - 1].stale = true;
+	state->placed.moves++;
+}
+
+void placed_keep(struct state *state)
+{
+	if (state->placed.gen == state->gen)
+		state->placed.gen++;
 }
 
 void placed_all_changed(struct state *state)

@@ -37,6 +37,8 @@ struct placed_list {
 	size_t n, cap;
 	size_t ngone; /* how many of them are NULL */
 	uint64_t gen; /* 1 + state->gen when the copies were made */
+	/* how often a job got nodes, lost them, or may have changed there */
+	uint64_t moves;
 };
 
 /* Add a job that gets nodes; remove a job that loses them. */
@@ -47,6 +49,10 @@ void placed_free(struct state *state);
 /* Call it if a job that may hold nodes has changed; state_touch() and
  * placed_key_forget() do. */
 void placed_changed(struct state *state, const struct job *job);
+
+/* Call it after state->gen went up by one, if nothing that the copies have has
+ * changed: those that were up to date still are. */
+void placed_keep(struct state *state);
 
 /* Make all copies anew, for tests. */
 void placed_all_changed(struct state *state);

@@ -44,20 +44,18 @@ struct left {
 };
 
 /*
- * Columns of nodes that depend neither on the time nor on jobs. All snapshots
- * share them until a node is reported or configured anew. In `snap`, only the
- * members about nodes and topology are set. Its free amounts are those that
- * would be free if no job ran; GPUs that other processes use count as free.
+ * Columns of nodes that depend neither on the time nor on jobs or other users
+ * of the nodes. All snapshots share them until node_frame_key() of a node
+ * changes. In `snap`, only the members about nodes and topology are set. Its
+ * free amounts are those that would be free if nobody used the nodes.
  */
 struct node_frame {
 	struct arena *arena;
 	struct snap snap;
 	uint64_t *word_key; /* by word: its key in a struct build's word_of */
-	bool others; /* other processes than jobs use GPUs on some node */
 	/* by GPU: the slices of its partitions that jobs use; NULL: no GPU has
 	 * partitions for good */
 	uint8_t *slices;
-	bool parts_others; /* others than jobs use partitions on some node */
 	/* the free amounts less what each struct node_hold has; used: by CPU
 	 * of `thread`, all that jobs use of it */
 	struct left left;
@@ -355,14 +353,11 @@ static void put_node(struct build *b, struct columns *c, size_t i)
 	c->chooses[i] = node->zone_gpus != NULL;
 	c->cpu_total[i] = node->cpu_milli;
 	c->mem_total[i] = node->mem_mib;
-	c->cpu_free[i] = node->cpu_milli - node->cpu_others;
-	c->mem_free[i] = node->mem_mib - node->mem_others;
-	c->tmp_total[i] = node->tmp_mib;
-	c->tmp_free[i] = node->tmp_mib - node->tmp_others;
-	c->slots[i] = node->slots ? node->slots : SLOTS_ANY;
-	c->slots_free[i] = c->slots[i] - node->slots_others;
-	c->dev_total[i] = node->devs;
-	c->dev_free[i] = node_devs_free(node);
+	c->cpu_free[i] = node->cpu_milli;
+	c->mem_free[i] = node->mem_mib;
+	c->tmp_total[i] = c->tmp_free[i] = node->tmp_mib;
+	c->slots[i] = c->slots_free[i] = node->slots ? node->slots : SLOTS_ANY;
+	c->dev_total[i] = c->dev_free[i] = node->devs;
 	c->weight[i] = node_weight(node);
 	c->gpu_first[i] = c->ngpus;
 	c->cpu_first[i] = c->ncpus;
@@ -576,12 +571,8 @@ static struct node_frame *frame_new(const struct state *state)
 	c.feature_first[n] = (uint32_t)b->features.n;
 	c.taint_first[n] = (uint32_t)b->taints.n;
 	device_columns(b, &c);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		put_devices(b, &c, i);
-		frame->others |= state->nodes.node[i].gpu_others != 0;
-		frame->parts_others |=
-		    c.has_parts && state->nodes.node[i].parts_others;
-	}
 	put_pieces(b, &c, n);
 	hand_over(b->snap, &c, n, places_build(state, b->snap, arena));
 	frame_words(frame, b);
@@ -596,6 +587,77 @@ static struct node_frame *frame_new(const struct state *state)
 		if (state->nodes.node[i].zone_gpus)
 			place_zones(&state->nodes.node[i], i, frame, &c);
 	return frame;
+}
+
+/* --- whether columns change ---------------------------------------------- */
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	return text ? hash_bytes(hash, text, strlen(text) + 1)
+	            : hash_bytes(hash, NULL, 0);
+}
+
+static uint64_t hash_words(uint64_t hash, const struct strlist *list)
+{
+	hash = hash_bytes(hash, &list->n, sizeof(list->n));
+	for (size_t i = 0; i < list->n; i++)
+		hash = hash_text(hash, list->s[i]);
+	return hash;
+}
+
+static uint64_t hash_cpus(uint64_t hash, const struct node *node)
+{
+	size_t n = node->ncpus;
+
+	if (!n)
+		return hash;
+	hash = hash_bytes(hash, node->cpu_core, n * sizeof(*node->cpu_core));
+	hash = hash_bytes(hash, node->cpu_numa, n);
+	return hash_bytes(hash, node->cpu_reserved, n * sizeof(bool));
+}
+
+static uint64_t hash_devices(uint64_t hash, const struct node *node)
+{
+	const struct node_devices *d = node->named;
+	size_t n = d ? d->nhere : 0;
+
+	hash = hash_bytes(hash, &node->devs, sizeof(node->devs));
+	hash = hash_bytes(hash, &n, sizeof(n));
+	for (uint32_t g = 0; g < node->ngpus; g++) {
+		const uint64_t gpu[] = { node_gpu_parts(node, g),
+			                 node_gpu_numa(node, g),
+			                 node_gpu_link(node, g),
+			                 node->gpu_root[g] };
+
+		hash = hash_bytes(hash, gpu, sizeof(gpu));
+	}
+	if (!n)
+		return hash;
+	hash = hash_bytes(hash, d->kind, n);
+	hash = hash_bytes(hash, d->numa, n);
+	return hash_bytes(hash, d->root, n * sizeof(*d->root));
+}
+
+uint64_t node_frame_key(const struct node *node)
+{
+	const int64_t has[] = {
+		node->pool,     node->gone,         node->coming,
+		node->scale,    node->member,       node->cpu_milli,
+		node->mem_mib,  node->tmp_mib,      node->slots,
+		node->ncpus,    node->ngpus,        node->nnumas,
+		node_mig(node), node_gpu_mem(node), node_weight(node),
+	};
+	uint64_t hash = hash_bytes(0, has, sizeof(has));
+
+	hash = hash_text(hash, node->gpu_type);
+	hash = hash_text(hash, node->topology);
+	hash = hash_words(hash, &node->features);
+	hash = hash_words(hash, &node->taints);
+	hash = hash_cpus(hash, node);
+	if (node->nnumas)
+		hash = hash_bytes(hash, node->numa_mem,
+		                  node->nnumas * sizeof(*node->numa_mem));
+	return hash_devices(hash, node);
 }
 
 void node_frame_drop(struct node_table *nodes)
@@ -654,9 +716,25 @@ static void put_status(struct build *b)
 	b->snap->node.retry_at = retry;
 }
 
+/* Subtract from what is free on node i what others than jobs use there. */
+static void take_others(const struct build *b, const struct left *left,
+                        size_t i)
+{
+	const struct node *node = &b->state->nodes.node[i];
+
+	left->cpu[i] -= node->cpu_others;
+	left->mem[i] -= node->mem_others;
+	left->tmp[i] -= node->tmp_others;
+	left->slots[i] -= node->slots_others;
+	take_devs(&left->dev[i], &node->devs_others, 1);
+	if (node->gpu_others)
+		take_for_others(node, left->gpu + b->snap->node.gpu_first[i]);
+}
+
 void snapshot_nodes(struct state *state, struct build *b)
 {
 	struct node_frame *frame = state->nodes.frame;
+	bool parts_others = false;
 	struct left left;
 
 	if (!frame)
@@ -664,13 +742,15 @@ void snapshot_nodes(struct state *state, struct build *b)
 	borrow(b, frame);
 	put_status(b);
 	left = left_copy(b->arena, &frame->snap, b->only ? NULL : &frame->left);
-	for (size_t i = 0; b->snap->gpu.parts && i < state->nodes.n; i++)
-		take_parts(&state->nodes.node[i],
-		           left.gpu + b->snap->node.gpu_first[i]);
-	for (size_t i = 0; frame->others && i < state->nodes.n; i++)
-		take_for_others(&state->nodes.node[i],
-		                left.gpu + b->snap->node.gpu_first[i]);
-	if (frame->parts_others)
+	for (size_t i = 0; i < state->nodes.n; i++) {
+		const struct node *node = &state->nodes.node[i];
+
+		if (b->snap->gpu.parts)
+			take_parts(node, left.gpu + b->snap->node.gpu_first[i]);
+		take_others(b, &left, i);
+		parts_others |= node->parts_others != NULL;
+	}
+	if (b->snap->gpu.parts && parts_others)
 		hold_for_others(b, frame, left.gpu);
 	b->snap->node.cpu_free = left.cpu;
 	b->snap->node.mem_free = left.mem;

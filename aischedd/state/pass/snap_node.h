@@ -10,8 +10,11 @@
 
 void snapshot_nodes(struct state *state, struct build *b);
 /* Free the columns of nodes that snapshots share. Call it whenever a node is
- * added, or changes in anything but its status. */
+ * added, or its node_frame_key() changes. */
 void node_frame_drop(struct node_table *nodes);
+/* Returns a hash of all that these columns have of a node. It says nothing of a
+ * node whose NUMA nodes its kubelet shows: these depend on jobs. */
+uint64_t node_frame_key(const struct node *node);
 /* Subtract what a job that holds nodes has there from what is free in these
  * columns; add it again, whatever has become of the job since. */
 void node_frame_take(struct node_table *nodes, struct placed_run *run);

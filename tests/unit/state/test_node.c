@@ -1,13 +1,17 @@
 /* test_node.c - nodes with the same name in several pools */
 #include "aischedd/state/cluster/node.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/state/cluster/device.h"
 #include "aischedd/state/cluster/pool.h"
 #include "aischedd/state/cluster/reconf.h"
 #include "aischedd/state/load.h"
+#include "aischedd/state/pass/placed.h"
 #include "aischedd/state/placement.h"
+#include "aischedd/state/state_priv.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
 
@@ -450,6 +454,111 @@ START_TEST(nodes_come_and_go_under_new_names)
 }
 END_TEST
 
+/* --- what is kept while nodes report ------------------------------------- */
+
+START_TEST(a_report_about_others_keeps_what_snapshots_share)
+{
+	struct world w;
+	uint8_t zero[4] = { 0 };
+	uint16_t core[4] = { 0, 1, 2, 3 };
+	struct node_info info = { .name = "n0",
+		                  .ncpus = 4,
+		                  .cpu_numa = zero,
+		                  .cpu_core = core,
+		                  .cpu_milli = 4000,
+		                  .mem_mib = 4000,
+		                  .gpu_numa = zero,
+		                  .gpu_link = zero };
+	size_t n;
+
+	world_init(&w, NULL);
+	world_node(&w, "n0", 4, 4000, 0);
+	world_submit(&w, "mem=1000");
+	world_run(&w);
+	world_run(&w);
+	/* copies of jobs, and columns of nodes, are not made anew */
+	((struct placed_run *)placed_runs(w.state, &n))->waited = 77;
+	info.used_mem_mib = 500;
+	state_node_seen(w.state, 0, &info);
+	ck_assert_ptr_nonnull(w.state->nodes.frame);
+	ck_assert_int_eq(placed_runs(w.state, &n)->waited, 77);
+	ck_assert_uint_eq(n, 1);
+	state_drain(w.state, 0, true, "disk", NULL);
+	ck_assert_ptr_nonnull(w.state->nodes.frame);
+	ck_assert_int_eq(placed_runs(w.state, &n)->waited, 77);
+	placed_all_changed(w.state);
+	world_check(&w);
+	/* a node that has less itself makes them stale */
+	info.mem_mib = 3000;
+	state_node_seen(w.state, 0, &info);
+	ck_assert_ptr_null(w.state->nodes.frame);
+	world_check(&w);
+	world_fini(&w);
+}
+END_TEST
+
+/* Report node i with two devices, in this order. */
+static void see_devices(struct world *w, int i, const char *first,
+                        const char *second)
+{
+	char name[24];
+	const struct run_device device[] = { { .name = first },
+		                             { .name = second } };
+	const struct node_info info = { .name = name,
+		                        .cpu_milli = 4000,
+		                        .mem_mib = 4000,
+		                        .device = device,
+		                        .ndevices = 2,
+		                        .devs = { { 2 } },
+		                        .kinds_named = 1 };
+
+	snprintf(name, sizeof(name), "n%d", i);
+	state_node_seen(w->state, 0, &info);
+}
+
+/* Returns the name of the only device that a job has. */
+static char device_of(const struct world *w, uint64_t id)
+{
+	const struct placement *place = state_job(w->state, id)->place;
+	uint64_t devs = placement_devs(place, 0);
+
+	ck_assert_int_eq(__builtin_popcountll(devs), 1);
+	return *state_node(w->state, place->task[0].node)
+	            ->named->name[__builtin_ctzll(devs)];
+}
+
+START_TEST(tasks_keep_their_devices_as_all_nodes_report)
+{
+	enum { NODES = 20, JOBS = 2 * NODES };
+	static const char *const seen[][2] = { { "b", "a" }, { "a", "c" } };
+	struct world w;
+	char had[JOBS + 1];
+
+	world_init(&w, "pool here { runner = kubernetes }\n"
+	               "device rdma { class = \"c\" }\nqueue batch { }\n");
+	for (int i = 0; i < NODES; i++)
+		see_devices(&w, i, "a", "b");
+	state_pool_ready(w.state, 0, true);
+	for (uint64_t id = 1; id <= JOBS; id++)
+		world_submit(&w, "device=rdma:1");
+	world_run(&w);
+	for (uint64_t id = 1; id <= JOBS; id++)
+		had[id] = device_of(&w, id);
+	for (size_t k = 0; k < ARRAY_SIZE(seen); k++) {
+		uint64_t before = w.state->nodes.device_searches;
+
+		for (int i = 0; i < NODES; i++)
+			see_devices(&w, i, seen[k][0], seen[k][1]);
+		/* one search through all jobs, not one for each node */
+		ck_assert_uint_le(w.state->nodes.device_searches, before + 1);
+		for (uint64_t id = 1; id <= JOBS; id++)
+			ck_assert_int_eq(device_of(&w, id), had[id]);
+	}
+	world_check(&w);
+	world_fini(&w);
+}
+END_TEST
+
 SUITE(node)
 {
 	tcase_add_loop_test(tc, play_case, 0, ARRAY_SIZE(plays));
@@ -462,4 +571,6 @@ SUITE(node)
 	tcase_add_test(tc, nodes_go_with_their_pool);
 	tcase_add_test(tc, nodes_of_a_pool_that_was_taken_out_go);
 	tcase_add_test(tc, nodes_come_and_go_under_new_names);
+	tcase_add_test(tc, a_report_about_others_keeps_what_snapshots_share);
+	tcase_add_test(tc, tasks_keep_their_devices_as_all_nodes_report);
 }
