@@ -71,7 +71,9 @@ int kube_shown_number(const struct kube_shown *node, const char *pool,
 
 static void number(struct kube_shown *node, uint32_t i, char *pool, char *name)
 {
-	node->gpu[i] = (struct kube_numbered){ .pool = pool, .name = name };
+	node->gpu[i] = (struct kube_numbered){ .pool = pool,
+		                               .name = name,
+		                               .said.numa = -1 };
 	if (i >= node->n)
 		node->n = i + 1;
 }
@@ -253,10 +255,27 @@ static bool is_taken(const struct kube *kube, const struct kube_numbered *gpu)
 	        kube_devices_is_claimed(kube, gpu->pool, gpu->name));
 }
 
+static void free_number(struct kube_numbered *gpu)
+{
+	free(gpu->pool);
+	free(gpu->name);
+	free(gpu->said.type);
+	free(gpu->said.root);
+}
+
 static void put_found(struct kube_numbered *gpu, const struct kube_found *found)
 {
+	const struct kube_gpu *it = found->gpu ? found->gpu : found->part;
+
 	gpu->shown = found->gpu;
 	gpu->part = found->part;
+	text_set(&gpu->said.type, it->type);
+	text_set(&gpu->said.root, it->root);
+	gpu->said.numa = it->numa;
+	gpu->said.seen = true;
+	gpu->said.whole = found->gpu != NULL;
+	gpu->said.mem_mib = found->gpu ? kube_capacities_mem(&it->caps) : 0;
+	memcpy(gpu->said.part, it->part, sizeof(gpu->said.part));
 }
 
 /* Number the GPUs found in the slices: a GPU that has a number keeps it, the
@@ -277,10 +296,8 @@ static void deal(const struct kube *kube, struct kube_shown *node,
 			continue;
 		while (k < LIMIT_GPUS && is_taken(kube, &node->gpu[k]))
 			k++;
-		if (k < LIMIT_GPUS && node->gpu[k].name) {
-			free(node->gpu[k].pool);
-			free(node->gpu[k].name);
-		}
+		if (k < LIMIT_GPUS)
+			free_number(&node->gpu[k]);
 		if (k < LIMIT_GPUS) {
 			number(node, k, xstrdup(pool), xstrdup(name));
 			put_found(&node->gpu[k], &found[i]);
@@ -341,8 +358,8 @@ static int link_part(const struct kube_shown *node)
 		bool all = node->n > 0;
 
 		for (uint32_t i = 0; i < node->n; i++)
-			all &= !node->gpu[i].shown ||
-			       node->gpu[i].shown->part[p] >= 0;
+			all &= !node->gpu[i].said.whole ||
+			       node->gpu[i].said.part[p] >= 0;
 		if (all)
 			return p;
 	}
@@ -356,13 +373,13 @@ static void put_links(const struct kube_shown *node, struct kube_gpus *ret)
 	int p = link_part(node), of[LIMIT_GPUS], n = 0, k;
 
 	for (uint32_t i = 0; p >= 0 && i < node->n; i++) {
-		if (!node->gpu[i].shown)
+		if (!node->gpu[i].said.whole)
 			continue;
 		for (k = 0; k < n; k++)
-			if (of[k] == node->gpu[i].shown->part[p])
+			if (of[k] == node->gpu[i].said.part[p])
 				break;
 		if (k == n)
-			of[n++] = node->gpu[i].shown->part[p];
+			of[n++] = node->gpu[i].said.part[p];
 		ret->link[i] = (uint8_t)k;
 	}
 }
@@ -388,53 +405,63 @@ static uint16_t held_of(const struct kube *kube,
 	return used > ours ? (uint16_t)(used - ours) : 0;
 }
 
-/* Put what all GPUs of the node have in common. gpu: a GPU, or a partition of
- * one. */
-static void put_common(const struct kube_gpu *gpu, bool first,
+/* Put what all GPUs of the node have in common. */
+static void put_common(const struct kube_numbered *gpu, bool first,
                        struct kube_gpus *ret)
 {
+	const char *type = gpu->said.type;
+
 	if (first)
-		ret->type = gpu->type;
-	else if (!ret->type || !gpu->type || strcmp(ret->type, gpu->type) != 0)
+		ret->type = type;
+	else if (!ret->type || !type || strcmp(ret->type, type) != 0)
 		ret->type = NULL;
-	ret->numas_known &= gpu->numa >= 0 && gpu->numa < LIMIT_SOCKETS;
+	ret->numas_known &=
+	    gpu->said.numa >= 0 && gpu->said.numa < LIMIT_SOCKETS;
 }
 
 /* Put what all GPUs that jobs can have as a whole have in common. */
-static void put_whole(const struct kube *kube, const struct kube_gpu *gpu,
+static void put_whole(const struct kube *kube, const struct kube_numbered *gpu,
                       bool first, struct kube_gpus *ret)
 {
-	int64_t mem = kube_capacities_mem(&gpu->caps);
-
-	if (first || mem < ret->mem_mib)
-		ret->mem_mib = mem;
+	if (first || gpu->said.mem_mib < ret->mem_mib)
+		ret->mem_mib = gpu->said.mem_mib;
 	ret->shares =
-	    (first || ret->shares) &&
-	    (gpu->shared || kube->pool->gpu_sharing == SHARING_CLAIMS);
+	    (first || ret->shares) && gpu->shown &&
+	    (gpu->shown->shared || kube->pool->gpu_sharing == SHARING_CLAIMS);
 }
 
+static bool is_listed(const struct kube_numbered *gpu)
+{
+	return gpu->shown || gpu->part;
+}
+
+/* Put what slices say. A GPU that they no longer list keeps its place, and a
+ * node of which they list none, as half of them are missing, what all of them
+ * have in common: so while a driver starts again, the daemon sees no change but
+ * that the GPUs are held. */
 static void put_gpus(const struct kube *kube, const struct kube_shown *node,
                      struct kube_gpus *ret)
 {
-	bool first = true, first_whole = true;
+	bool first = true, first_whole = true, none = true;
 
 	ret->n = node->n;
 	ret->numas_known = true;
+	for (uint32_t i = 0; i < node->n; i++)
+		none &= !is_listed(&node->gpu[i]);
 	for (uint32_t i = 0; i < node->n; i++) {
-		const struct kube_gpu *whole = node->gpu[i].shown;
-		const struct kube_gpu *gpu = whole ? whole : node->gpu[i].part;
+		const struct kube_numbered *gpu = &node->gpu[i];
 
-		if (whole) {
-			put_whole(kube, whole, first_whole, ret);
+		ret->root[i] = gpu->said.root;
+		if (gpu->said.numa >= 0 && gpu->said.numa < LIMIT_SOCKETS)
+			ret->numa[i] = (uint8_t)gpu->said.numa;
+		if (none ? !gpu->said.seen : !is_listed(gpu))
+			continue;
+		if (gpu->shown || (none && gpu->said.whole)) {
+			put_whole(kube, gpu, first_whole, ret);
 			first_whole = false;
 		}
-		if (!gpu)
-			continue;
 		put_common(gpu, first, ret);
 		first = false;
-		ret->root[i] = gpu->root;
-		if (gpu->numa >= 0 && gpu->numa < LIMIT_SOCKETS)
-			ret->numa[i] = (uint8_t)gpu->numa;
 	}
 	put_links(node, ret);
 }
@@ -793,10 +820,8 @@ void kube_shown_free(struct kube *kube)
 
 	drop(kube, true);
 	while ((node = map_each(&kube->devices.nodes, &at))) {
-		for (uint32_t i = 0; i < node->n; i++) {
-			free(node->gpu[i].pool);
-			free(node->gpu[i].name);
-		}
+		for (uint32_t i = 0; i < node->n; i++)
+			free_number(&node->gpu[i]);
 		free(node->name);
 		free(node->wrong);
 		free(node->unknown);

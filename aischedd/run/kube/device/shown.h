@@ -37,6 +37,16 @@ struct kube_numbered {
 	const struct kube_gpu *shown;
 	/* one of its partitions, if it is no device itself; else NULL */
 	const struct kube_gpu *part;
+	/* its type, or NULL, PCIe root, or NULL, NUMA node, -1: not known, and
+	 * MiB, as the last slice said that listed it or one of its partitions.
+	 * seen: there was one. whole: it listed the GPU itself; `part` is that
+	 * of struct kube_gpu. */
+	struct {
+		char *type, *root;
+		int numa, part[3];
+		int64_t mem_mib;
+		bool seen, whole;
+	} said;
 	/* its partitions, or how it may be given (libcommon/mig.h) */
 	uint64_t parts;
 	/* the model, if its partitions are made as they are claimed */
