@@ -4,6 +4,7 @@
  *	bench_kube bound KUBECONFIG NAMESPACE PODS PID COMMAND [WORD]...
  *	bench_kube stock KUBECONFIG NAMESPACE JOBS PODS
  *	bench_kube fill KUBECONFIG NAMESPACE PODS NODES
+ *	bench_kube slices KUBECONFIG NAMESPACE NODES
  *
  * bound runs the command and waits until PODS pods run. It prints the pods
  * bound per second, the ms from the start of the command until half of the pods
@@ -11,7 +12,8 @@
  *
  * stock makes JOBS Jobs of PODS pods each, like those that aischedd makes, but
  * for the default scheduler of Kubernetes. fill makes pods that are already
- * bound, to node-0, node-1 and so on.
+ * bound, to node-0, node-1 and so on. slices makes a ResourceSlice with 8 GPUs
+ * for each of gpu-0, gpu-1 and so on.
  */
 #include <err.h>
 #include <event2/event.h>
@@ -279,6 +281,42 @@ static void fill(struct kube_http *http, const char *namespace, char **argv)
 	free(path);
 }
 
+/* Returns the devices of a slice. */
+static json_t *gpus(void)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < 8; i++)
+		json_array_append_new(
+		    list,
+		    json_pack("{s:o, s:{s:{s:s}, s:{s:i}}}", "name",
+		              json_sprintf("gpu-%d", i), "attributes",
+		              "productName", "string", "Test GPU",
+		              "resource.kubernetes.io/numaNode", "int", i / 4));
+	return list;
+}
+
+static void slices(struct kube_http *http, const char *namespace, char **argv)
+{
+	size_t nodes = count_arg(argv[0]);
+
+	(void)namespace;
+	for (size_t i = 0; i < nodes; i++) {
+		char *node = xasprintf("gpu-%zu", i);
+
+		make(http, "/apis/resource.k8s.io/v1/resourceslices",
+		     json_pack("{s:s, s:s, s:{s:s}, s:{s:s, s:s,"
+		               " s:{s:s, s:i, s:i}, s:o}}",
+		               "apiVersion", "resource.k8s.io/v1", "kind",
+		               "ResourceSlice", "metadata", "name", node,
+		               "spec", "driver", "gpu.test", "nodeName", node,
+		               "pool", "name", node, "generation", 1,
+		               "resourceSliceCount", 1, "devices", gpus()));
+		free(node);
+	}
+	event_base_dispatch(base);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -289,6 +327,7 @@ int main(int argc, char **argv)
 		{ "bound", 3, bound },
 		{ "stock", 2, stock },
 		{ "fill", 2, fill },
+		{ "slices", 1, slices },
 	};
 	struct kube_http *http;
 
