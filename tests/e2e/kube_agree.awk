@@ -85,6 +85,17 @@ function differ(job, attempt, sees, planned) {
 		>>(dir "/differ")
 }
 
+# Returns how many nodes the job has to its pods, and the CPUs and GPUs of one.
+function counts(job, milli, has,    of, nodes, part) {
+	nodes = ntasks[job]
+	if (elastic[job]) {
+		split(field["counts"], part, ",")
+		nodes = part[1]
+	}
+	return nodes "," ceil(milli / 1000) "," \
+		(has == "" ? "" : split(has, of, ","))
+}
+
 # Returns what the pod of a task should say.
 function wanted(job, rank, has,    of, milli, tasks) {
 	split(now[job], of, "\t")
@@ -95,7 +106,8 @@ function wanted(job, rank, has,    of, milli, tasks) {
 		tasks = ""
 	return "job=" job " array=" of[7] " index=" of[8] " rank=" rank \
 		" tasks=" tasks " restarts=" (of[4] > 0 ? of[4] : "") \
-		" gpus=" has " numa= uuids= cuda= mem=" \
+		" gpus=" has " numa= uuids= cuda= node=metal,metal" \
+		" counts=" counts(job, milli, has) " mem=" \
 		of[6] * 1048576 " quota=" milli * 100 " shares=" \
 		(field["shares"] == "-" ? "-" : \
 			int(int(milli / 4) * 1024 / 1000))

@@ -105,6 +105,8 @@ for i in 0 1 2 3 4 5 6 7 8 9 10 11; do
 done
 line="$line gpus=$gpus numa=$AISCHED_NUMA_NODES uuids=$AISCHED_GPU_UUIDS"
 line="$line cuda=$CUDA_VISIBLE_DEVICES"
+line="$line node=$AISCHEDD_NODENAME,$SLURMD_NODENAME"
+line="$line counts=$AISCHED_NNODES,$AISCHED_CPUS_ON_NODE,$AISCHED_GPUS_ON_NODE"
 limit memory/memory.limit_in_bytes memory.max
 line="$line mem=$value"
 limit cpu/cpu.cfs_quota_us cpu.max

@@ -162,31 +162,6 @@ static void node_list(struct buf *out, const char *name, uint32_t pods)
 		buf_printf(out, "%s-0", name);
 }
 
-static void add(struct buf *out, const char *name, const char *value)
-{
-	buf_printf(out, "export SLURM_%s='%s' AISCHED_%s='%s'\n", name, value,
-	           name, value);
-}
-
-static void add_count(struct buf *out, const char *name, int64_t n)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRId64, n);
-	add(out, name, text);
-}
-
-/* Export a number that is the same in all pods, as Slurm writes it: "8(x4)". */
-static void add_each(struct buf *out, const char *name, int64_t n,
-                     uint32_t pods)
-{
-	char text[48];
-
-	snprintf(text, sizeof(text),
-	         pods > 1 ? "%" PRId64 "(x%" PRIu32 ")" : "%" PRId64, n, pods);
-	add(out, name, text);
-}
-
 /* Returns the CPUs of a pod, rounded up to whole ones, at least one per
  * task. */
 static int64_t cpus_of(const struct kube_agent_pods *pods)
@@ -220,20 +195,20 @@ void kube_agent_env(struct buf *out, const struct kube_home *home,
 	kube_object_name(name, home->cluster, job->job, job->attempt);
 	node_name(first, name, 0, n);
 	node_list(&list, name, n);
-	add(out, "JOB_NODELIST", list.data);
-	add(out, "NODELIST", list.data);
-	add_count(out, "JOB_NUM_NODES", n);
-	add_count(out, "NNODES", n);
-	add_each(out, "TASKS_PER_NODE", tasks_in_pod(&pods), n);
-	add_each(out, "JOB_CPUS_PER_NODE", cpus_of(&pods), n);
-	add_count(out, "CPUS_ON_NODE", cpus_of(&pods));
+	kube_object_export(out, "JOB_NODELIST", list.data);
+	kube_object_export(out, "NODELIST", list.data);
+	kube_object_export_n(out, "JOB_NUM_NODES", n);
+	kube_object_export_n(out, "NNODES", n);
+	kube_object_export_each(out, "TASKS_PER_NODE", tasks_in_pod(&pods), n);
+	kube_object_export_each(out, "JOB_CPUS_PER_NODE", cpus_of(&pods), n);
+	kube_object_export_n(out, "CPUS_ON_NODE", cpus_of(&pods));
 	if (pods.req.gpus_milli)
-		add_count(out, "GPUS_ON_NODE",
-		          (pods.req.gpus_milli + 999) / 1000);
-	add_count(out, "PROCID", 0);
-	add_count(out, "NODEID", 0);
-	add_count(out, "LOCALID", 0);
-	add(out, "TOPOLOGY_ADDR", first);
+		kube_object_export_n(out, "GPUS_ON_NODE",
+		                     (pods.req.gpus_milli + 999) / 1000);
+	kube_object_export_n(out, "PROCID", 0);
+	kube_object_export_n(out, "NODEID", 0);
+	kube_object_export_n(out, "LOCALID", 0);
+	kube_object_export(out, "TOPOLOGY_ADDR", first);
 	buf_printf(out, "export SLURMD_NODENAME='%s' AISCHEDD_NODENAME='%s'\n",
 	           first, first);
 	if (job->req->tasks > 1 || job->spec->shared_tasks > 1)

@@ -19,6 +19,9 @@
 /* The environment variable with shell text for one task; shell text for all
  * tasks is in the Secret. */
 #define KUBE_OWN_VAR "AISCHED_OWN_ENV"
+/* The kubelet sets it to the name of the node: a task that is added to a
+ * running job may be on another one than the Secret could tell. */
+#define KUBE_NODE_VAR "AISCHEDD_NODENAME"
 
 /* The termination message. Scripts may write to this file, too. */
 #define KUBE_LAST_FILE   "/dev/termination-log"

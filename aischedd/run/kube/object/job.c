@@ -8,6 +8,7 @@
 
 #include "aischedd/run/kube/object/agent.h"
 #include "aischedd/run/kube/object/grant.h"
+#include "aischedd/run/kube/object/init.h"
 #include "aischedd/run/kube/object/mount.h"
 #include "aischedd/run/kube/object/output.h"
 #include "aischedd/run/kube/object/partition.h"
@@ -172,12 +173,14 @@ static json_t *container_of(const struct kube_home *home,
                             const char *workdir, json_t *mounts)
 {
 	return json_pack(
-	    "{s:s, s:s, s:s, s:[s, s], s:o, s:s, s:o, s:O, s:o, s:s}", "name",
-	    "main", "image", image, "imagePullPolicy", "IfNotPresent",
+	    "{s:s, s:s, s:s, s:[s, s], s:o, s:s, s:o, s:O, s:o, s:s,"
+	    " s:[{s:s, s:{s:{s:s}}}]}",
+	    "name", "main", "image", image, "imagePullPolicy", "IfNotPresent",
 	    "command", "/bin/sh", KUBE_JOB_DIR "/init", "args", args_of(job),
 	    "workingDir", workdir, "resources", resources_of(home, job),
 	    "volumeMounts", mounts, "securityContext", security_of(job),
-	    "terminationMessagePolicy", "File");
+	    "terminationMessagePolicy", "File", "env", "name", KUBE_NODE_VAR,
+	    "valueFrom", "fieldRef", "fieldPath", "spec.nodeName");
 }
 
 /* Returns tolerations for silent nodes. Without them the cluster would delete

@@ -289,3 +289,27 @@ json_t *kube_object_indexes(const char *uid, uint32_t n)
 	return json_pack("{s:{s:s}, s:{s:i, s:i}}", "metadata", "uid", uid,
 	                 "spec", "parallelism", (int)n, "completions", (int)n);
 }
+
+void kube_object_export(struct buf *out, const char *name, const char *value)
+{
+	buf_printf(out, "export SLURM_%s='%s' AISCHED_%s='%s'\n", name, value,
+	           name, value);
+}
+
+void kube_object_export_n(struct buf *out, const char *name, int64_t n)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRId64, n);
+	kube_object_export(out, name, text);
+}
+
+void kube_object_export_each(struct buf *out, const char *name, int64_t n,
+                             uint32_t pods)
+{
+	char text[48];
+
+	snprintf(text, sizeof(text),
+	         pods > 1 ? "%" PRId64 "(x%" PRIu32 ")" : "%" PRId64, n, pods);
+	kube_object_export(out, name, text);
+}

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "aischedd/run/runner.h"
+#include "libcommon/buf.h"
 #include "libcommon/conf/conf.h"
 #include "libcommon/err.h"
 #include "libcommon/jobid.h"
@@ -165,5 +166,15 @@ json_t *kube_object_failure(const char *uid, const char *reason,
 
 /* PATCH of a Job: set the number of indexes. */
 json_t *kube_object_indexes(const char *uid, uint32_t n);
+
+/* Append shell text that exports a variable under two names, AISCHED_NAME and
+ * SLURM_NAME. value: has no single quote */
+void kube_object_export(struct buf *out, const char *name, const char *value);
+void kube_object_export_n(struct buf *out, const char *name, int64_t n);
+
+/* The same for a number that is that of each pod, as Slurm writes it:
+ * "8(x4)". */
+void kube_object_export_each(struct buf *out, const char *name, int64_t n,
+                             uint32_t pods);
 
 #endif

@@ -62,7 +62,7 @@ static bool is_local(const char *var, size_t len)
 		"PATH", "PWD", "SHELL", "SHLVL", "TMPDIR", "_",
 		/* Set for each pod, below. */
 		RUN_ID_VAR, "RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR",
-		NULL
+		KUBE_NODE_VAR, NULL
 	};
 	static const char *const ours[] = { "GTIDS",  "JOB_GPUS", "LOCALID",
 		                            "NODEID", "PROCID",   "TASK_PID",
@@ -101,19 +101,41 @@ static void add_export(struct buf *out, const char *var, size_t len)
 	buf_puts(out, "'\n");
 }
 
+/* Each pod is a node to its task, which has the CPUs and GPUs of this pod
+ * only. */
+static void add_counts(struct buf *out, const struct run_job *job)
+{
+	int64_t cpus = (job->req->cpus_milli + 999) / 1000;
+	int64_t gpus = (job->req->gpus_milli + 999) / 1000;
+
+	kube_object_export_n(out, "JOB_NUM_NODES", job->ntasks);
+	kube_object_export_n(out, "NNODES", job->ntasks);
+	kube_object_export_each(out, "TASKS_PER_NODE", 1, job->ntasks);
+	kube_object_export_each(out, "JOB_CPUS_PER_NODE", cpus, job->ntasks);
+	kube_object_export_n(out, "CPUS_ON_NODE", cpus);
+	if (gpus)
+		kube_object_export_n(out, "GPUS_ON_NODE", gpus);
+}
+
 static void add_ranks(struct buf *out, const struct kube_home *home,
                       const struct run_job *job)
 {
 	static const char *const ranks[] = { "AISCHED_PROCID", "SLURM_PROCID",
 		                             "AISCHED_NODEID", "SLURM_NODEID" };
+	static const char *const nodes[] = { KUBE_NODE_VAR, "SLURMD_NODENAME",
+		                             "AISCHED_TOPOLOGY_ADDR",
+		                             "SLURM_TOPOLOGY_ADDR" };
 	char name[KUBE_NAME_SIZE];
 
 	for (size_t i = 0; i < ARRAY_SIZE(ranks); i++)
 		buf_printf(out, "export %s=\"$JOB_COMPLETION_INDEX\"\n",
 		           ranks[i]);
 	buf_puts(out, "export AISCHED_LOCALID=0 SLURM_LOCALID=0\n");
+	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++)
+		buf_printf(out, "export %s=\"$" KUBE_NODE_VAR "\"\n", nodes[i]);
 	if (!kube_object_is_gang(job))
 		return;
+	add_counts(out, job);
 	kube_object_name(name, home->cluster, job->job, job->attempt);
 	buf_printf(out,
 	           "export RANK=\"$JOB_COMPLETION_INDEX\" LOCAL_RANK=0\n"
@@ -295,9 +317,9 @@ void kube_object_secret_share(json_t *obj, const char *secret, const char *own)
 			json_object_set_new(json_object_get(volume, "secret"),
 			                    "secretName", json_string(secret));
 	main = json_array_get(json_object_get(pods, "containers"), 0);
-	json_object_set_new(main, "env",
-	                    json_pack("[{s:s, s:o}]", "name", KUBE_OWN_VAR,
-	                              "value", kube_object_literal(own)));
+	json_array_append_new(json_object_get(main, "env"),
+	                      json_pack("{s:s, s:o}", "name", KUBE_OWN_VAR,
+	                                "value", kube_object_literal(own)));
 }
 
 bool kube_object_secret_may_share(const char *name,

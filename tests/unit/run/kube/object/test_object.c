@@ -671,6 +671,66 @@ static char *share(uint32_t task, json_t **ret)
 	return name;
 }
 
+/* Whether the text ends with this line about the variable, so that no later one
+ * replaces it. */
+static bool is_last(const char *text, const char *var, const char *line)
+{
+	const char *found = NULL, *next = text;
+
+	while ((next = strstr(next, var)))
+		found = next++;
+	return found && !strncmp(found, line, strlen(line));
+}
+
+START_TEST(each_pod_of_a_gang_is_a_node)
+{
+	char *own;
+	json_t *obj;
+
+	job.array_job = 99;
+	obj = kube_object_secret(&home, &job, 1000, &own);
+	ck_assert(is_last(own, "AISCHED_NNODES=", "AISCHED_NNODES='2'\n"));
+	ck_assert(
+	    is_last(own, "SLURM_JOB_NUM_NODES=", "SLURM_JOB_NUM_NODES='2' "));
+	ck_assert(is_last(
+	    own, "SLURM_TASKS_PER_NODE=", "SLURM_TASKS_PER_NODE='1(x2)' "));
+	ck_assert(is_last(own, "AISCHED_JOB_CPUS_PER_NODE=",
+	                  "AISCHED_JOB_CPUS_PER_NODE='2(x2)'\n"));
+	ck_assert(is_last(
+	    own, "AISCHED_CPUS_ON_NODE=", "AISCHED_CPUS_ON_NODE='2'\n"));
+	ck_assert(is_last(
+	    own, "AISCHED_GPUS_ON_NODE=", "AISCHED_GPUS_ON_NODE='2'\n"));
+	json_decref(obj);
+	free(own);
+}
+END_TEST
+
+START_TEST(a_pod_knows_its_node_from_the_kubelet)
+{
+	json_t *obj = made(), *secret, *env;
+	char *own;
+
+	env = json_object_get(json_object_get(obj, "spec"), "template");
+	env = json_object_get(json_object_get(env, "spec"), "containers");
+	env = json_object_get(json_array_get(env, 0), "env");
+	ck_assert_str_eq(at(json_array_get(env, 0), "name"),
+	                 "AISCHEDD_NODENAME");
+	ck_assert_str_eq(
+	    at(json_array_get(env, 0), "valueFrom.fieldRef.fieldPath"),
+	    "spec.nodeName");
+	job.array_job = 99;
+	secret = kube_object_secret(&home, &job, 1000, &own);
+	ck_assert_ptr_null(strstr(own, "AISCHEDD_NODENAME='"));
+	ck_assert(is_last(own, "SLURMD_NODENAME=",
+	                  "SLURMD_NODENAME=\"$AISCHEDD_NODENAME\"\n"));
+	ck_assert(is_last(own, "AISCHED_TOPOLOGY_ADDR=",
+	                  "AISCHED_TOPOLOGY_ADDR=\"$AISCHEDD_NODENAME\"\n"));
+	json_decref(secret);
+	json_decref(obj);
+	free(own);
+}
+END_TEST
+
 START_TEST(tasks_of_an_array_share_a_secret)
 {
 	json_t *a, *b, *pods, *env;
@@ -682,10 +742,10 @@ START_TEST(tasks_of_an_array_share_a_secret)
 	    json_object_get(json_object_get(b, "spec"), "template"), "spec");
 	env = json_object_get(
 	    json_array_get(json_object_get(pods, "containers"), 0), "env");
-	ck_assert(strstr(at(json_array_get(env, 0), "value"),
+	ck_assert(strstr(at(json_array_get(env, 1), "value"),
 	                 "export AISCHED_ARRAY_TASK_ID='2'\n"));
 	/* The kubelet turns "$$" into "$". */
-	ck_assert(strstr(at(json_array_get(env, 0), "value"),
+	ck_assert(strstr(at(json_array_get(env, 1), "value"),
 	                 "\"$$JOB_COMPLETION_INDEX\""));
 	json_decref(a);
 	job.script = "#!/bin/zsh";
@@ -1043,6 +1103,8 @@ SUITE(kube_object)
 	tcase_add_test(tc, arguments_are_what_was_said);
 	tcase_add_test(tc, without_image);
 	tcase_add_test(tc, secret_is_text);
+	tcase_add_test(tc, each_pod_of_a_gang_is_a_node);
+	tcase_add_test(tc, a_pod_knows_its_node_from_the_kubelet);
 	tcase_add_test(tc, tasks_of_an_array_share_a_secret);
 	tcase_add_test(tc, secrets_of_others_are_not_shared);
 	tcase_add_loop_test(tc, pod_uses, 0, ARRAY_SIZE(uses));
