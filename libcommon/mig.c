@@ -12,56 +12,72 @@
 #define ON(model) (1 << MIG_##model)
 
 /*
- * X(name, units, starts, units of its models, models), as the vendor's driver
- * lists them. The profile 1g.10gb of a100-40 is left out: it takes two units of
- * that model, but a profile of the same name takes one unit of other models.
- * Profiles of no model are those of other GPUs, and those with media engines
- * (+me), of which a GPU has only one: they are known by name only, and are
- * never made as needed.
+ * X(name, units, starts, units of its models, models). Names, sizes and how
+ * many instances there can be are those of "Supported MIG Profiles" in NVIDIA's
+ * MIG User Guide (R610); of gh200-144, which the guide does not list, those of
+ * deployments/systemd/config-default.yaml in NVIDIA's mig-parted. The starts
+ * are what `nvidia-smi mig -lgipp` prints for A30, A100 and H100 (80 and 94
+ * GB); the other models have the same chip or, as b200-180, the same sizes and
+ * numbers. If a driver lists other places, it is not taken for the model
+ * (is_model() of run/kube).
+ *
+ * Two profiles are left out of their models, as a profile of the same name has
+ * another size elsewhere: 1g.10gb takes two units of a100-40, and 1g.24gb one
+ * of the four of RTX PRO 6000, which is no model for that reason. Profiles of
+ * no model are those of other GPUs, and those with media engines (+me), of
+ * which a GPU has only one: they are known by name only, and are never made as
+ * needed.
  */
-#define PROFILES(X)                                         \
-	X("1g.5gb", 1, 0x7f, 8, ON(A100_40))                \
-	X("2g.10gb", 2, 0x15, 8, ON(A100_40))               \
-	X("3g.20gb", 4, 0x11, 8, ON(A100_40))               \
-	X("4g.20gb", 4, 0x01, 8, ON(A100_40))               \
-	X("7g.40gb", 8, 0x01, 8, ON(A100_40))               \
-	X("1g.10gb", 1, 0x7f, 8, ON(A100_80) | ON(H100_80)) \
-	X("1g.20gb", 2, 0x55, 8, ON(A100_80) | ON(H100_80)) \
-	X("2g.20gb", 2, 0x15, 8, ON(A100_80) | ON(H100_80)) \
-	X("3g.40gb", 4, 0x11, 8, ON(A100_80) | ON(H100_80)) \
-	X("4g.40gb", 4, 0x01, 8, ON(A100_80) | ON(H100_80)) \
-	X("7g.80gb", 8, 0x01, 8, ON(A100_80) | ON(H100_80)) \
-	X("1g.18gb", 1, 0x7f, 8, ON(H200_141))              \
-	X("1g.35gb", 2, 0x55, 8, ON(H200_141))              \
-	X("2g.35gb", 2, 0x15, 8, ON(H200_141))              \
-	X("3g.71gb", 4, 0x11, 8, ON(H200_141))              \
-	X("4g.71gb", 4, 0x01, 8, ON(H200_141))              \
-	X("7g.141gb", 8, 0x01, 8, ON(H200_141))             \
-	X("1g.6gb", 1, 0x0f, 4, ON(A30))                    \
-	X("2g.12gb", 2, 0x05, 4, ON(A30))                   \
-	X("4g.24gb", 4, 0x01, 4, ON(A30))                   \
-	X("1g.5gb+me", 1, 0x7f, 8, 0)                       \
-	X("1g.10gb+me", 1, 0x7f, 8, 0)                      \
-	X("1g.18gb+me", 1, 0x7f, 8, 0)                      \
-	X("1g.6gb+me", 1, 0x0f, 4, 0)                       \
-	X("2g.12gb+me", 2, 0x05, 4, 0)                      \
-	X("1g.12gb", 1, 0x7f, 8, 0)                         \
-	X("1g.12gb+me", 1, 0x7f, 8, 0)                      \
-	X("1g.24gb", 2, 0x55, 8, 0)                         \
-	X("2g.24gb", 2, 0x15, 8, 0)                         \
-	X("3g.47gb", 4, 0x11, 8, 0)                         \
-	X("3g.48gb", 4, 0x11, 8, 0)                         \
-	X("4g.47gb", 4, 0x01, 8, 0)                         \
-	X("4g.48gb", 4, 0x01, 8, 0)                         \
-	X("7g.94gb", 8, 0x01, 8, 0)                         \
-	X("7g.96gb", 8, 0x01, 8, 0)                         \
-	X("1g.23gb", 1, 0x7f, 8, 0)                         \
-	X("1g.23gb+me", 1, 0x7f, 8, 0)                      \
-	X("1g.45gb", 2, 0x55, 8, 0)                         \
-	X("2g.45gb", 2, 0x15, 8, 0)                         \
-	X("3g.90gb", 4, 0x11, 8, 0)                         \
-	X("4g.90gb", 4, 0x01, 8, 0)                         \
-	X("7g.180gb", 8, 0x01, 8, 0)
+#define PROFILES(X)                                            \
+	X("1g.5gb", 1, 0x7f, 8, ON(A100_40))                   \
+	X("2g.10gb", 2, 0x15, 8, ON(A100_40))                  \
+	X("3g.20gb", 4, 0x11, 8, ON(A100_40))                  \
+	X("4g.20gb", 4, 0x01, 8, ON(A100_40))                  \
+	X("7g.40gb", 8, 0x01, 8, ON(A100_40))                  \
+	X("1g.10gb", 1, 0x7f, 8, ON(A100_80) | ON(H100_80))    \
+	X("1g.20gb", 2, 0x55, 8, ON(A100_80) | ON(H100_80))    \
+	X("2g.20gb", 2, 0x15, 8, ON(A100_80) | ON(H100_80))    \
+	X("3g.40gb", 4, 0x11, 8, ON(A100_80) | ON(H100_80))    \
+	X("4g.40gb", 4, 0x01, 8, ON(A100_80) | ON(H100_80))    \
+	X("7g.80gb", 8, 0x01, 8, ON(A100_80) | ON(H100_80))    \
+	X("1g.18gb", 1, 0x7f, 8, ON(H200_141) | ON(GH200_144)) \
+	X("1g.35gb", 2, 0x55, 8, ON(H200_141))                 \
+	X("2g.35gb", 2, 0x15, 8, ON(H200_141))                 \
+	X("3g.71gb", 4, 0x11, 8, ON(H200_141))                 \
+	X("4g.71gb", 4, 0x01, 8, ON(H200_141))                 \
+	X("7g.141gb", 8, 0x01, 8, ON(H200_141))                \
+	X("1g.6gb", 1, 0x0f, 4, ON(A30))                       \
+	X("2g.12gb", 2, 0x05, 4, ON(A30))                      \
+	X("4g.24gb", 4, 0x01, 4, ON(A30))                      \
+	X("1g.5gb+me", 1, 0x7f, 8, 0)                          \
+	X("1g.10gb+me", 1, 0x7f, 8, 0)                         \
+	X("1g.18gb+me", 1, 0x7f, 8, 0)                         \
+	X("1g.6gb+me", 1, 0x0f, 4, 0)                          \
+	X("2g.12gb+me", 2, 0x05, 4, 0)                         \
+	X("1g.12gb", 1, 0x7f, 8, ON(H100_94) | ON(H100_96))    \
+	X("1g.12gb+me", 1, 0x7f, 8, 0)                         \
+	X("1g.24gb", 2, 0x55, 8, ON(H100_94) | ON(H100_96))    \
+	X("2g.24gb", 2, 0x15, 8, ON(H100_94) | ON(H100_96))    \
+	X("3g.47gb", 4, 0x11, 8, ON(H100_94))                  \
+	X("3g.48gb", 4, 0x11, 8, ON(H100_96))                  \
+	X("4g.47gb", 4, 0x01, 8, ON(H100_94))                  \
+	X("4g.48gb", 4, 0x01, 8, ON(H100_96))                  \
+	X("7g.94gb", 8, 0x01, 8, ON(H100_94))                  \
+	X("7g.96gb", 8, 0x01, 8, ON(H100_96))                  \
+	X("1g.23gb", 1, 0x7f, 8, ON(B200_180))                 \
+	X("1g.23gb+me", 1, 0x7f, 8, 0)                         \
+	X("1g.45gb", 2, 0x55, 8, ON(B200_180))                 \
+	X("2g.45gb", 2, 0x15, 8, ON(B200_180))                 \
+	X("3g.90gb", 4, 0x11, 8, ON(B200_180))                 \
+	X("4g.90gb", 4, 0x01, 8, ON(B200_180))                 \
+	X("7g.180gb", 8, 0x01, 8, ON(B200_180))                \
+	X("1g.36gb", 2, 0x55, 8, ON(GH200_144))                \
+	X("2g.36gb", 2, 0x15, 8, ON(GH200_144))                \
+	X("3g.72gb", 4, 0x11, 8, ON(GH200_144))                \
+	X("4g.72gb", 4, 0x01, 8, ON(GH200_144))                \
+	X("7g.144gb", 8, 0x01, 8, ON(GH200_144))               \
+	X("2g.48gb", 2, 0x05, 4, 0)                            \
+	X("4g.96gb", 4, 0x01, 4, 0)
 
 const struct mig_profile mig_profile[] = { { "none", 0, 0, 1, 0 },
 #define X(name, units, starts, all, models) \
@@ -348,12 +364,13 @@ void mig_parts_put(uint64_t parts, char between, struct buf *out)
 	}
 }
 
-void mig_put_profiles(struct buf *out, unsigned models)
+void mig_put_profiles(struct buf *out, unsigned models, const char *like)
 {
 	const char *between = "";
 
 	for (uint8_t i = 1; mig_profile_name[i]; i++) {
-		if (!(mig_profile[i].models & models))
+		if (!(mig_profile[i].models & models) ||
+		    (like && *mig_profile_name[i] != *like))
 			continue;
 		buf_puts(out, between);
 		buf_puts(out, mig_profile[i].name);

@@ -24,12 +24,16 @@
 #include <stdint.h>
 
 /* X(symbol, name, units, GB of memory): the models, as in the key `mig` */
-#define MIG_MODELS(X)                   \
-	X(NONE, "none", 0, 0)           \
-	X(A100_40, "a100-40", 8, 40)    \
-	X(A100_80, "a100-80", 8, 80)    \
-	X(H100_80, "h100-80", 8, 80)    \
-	X(H200_141, "h200-141", 8, 141) \
+#define MIG_MODELS(X)                     \
+	X(NONE, "none", 0, 0)             \
+	X(A100_40, "a100-40", 8, 40)      \
+	X(A100_80, "a100-80", 8, 80)      \
+	X(H100_80, "h100-80", 8, 80)      \
+	X(H100_94, "h100-94", 8, 94)      \
+	X(H100_96, "h100-96", 8, 96)      \
+	X(H200_141, "h200-141", 8, 141)   \
+	X(GH200_144, "gh200-144", 8, 144) \
+	X(B200_180, "b200-180", 8, 180)   \
 	X(A30, "a30", 4, 24)
 
 enum mig_model {
@@ -51,11 +55,11 @@ enum {
 
 struct mig_profile {
 	const char *name;
-	uint8_t units;  /* units that a partition occupies */
-	uint8_t starts; /* bit i: a partition may start at unit i */
-	uint8_t all;    /* units of a whole GPU of its models */
-	uint8_t models; /* bit i: enum mig_model i has it; 0: it is not made
-	                   as needed, but may be there for good */
+	uint8_t units;   /* units that a partition occupies */
+	uint8_t starts;  /* bit i: a partition may start at unit i */
+	uint8_t all;     /* units of a whole GPU of its models */
+	uint16_t models; /* bit i: enum mig_model i has it; 0: it is not made
+	                    as needed, but may be there for good */
 };
 
 /* Entry 0 is "none"; the profiles of all models follow. */
@@ -101,9 +105,10 @@ static inline int64_t mig_milli(uint8_t profile)
 uint8_t mig_free_starts(uint8_t profile, uint8_t used);
 
 /* Append the names, separated by commas, of all profiles that one of these
- * models has; bit i: enum mig_model i. */
+ * models has; bit i: enum mig_model i. like: only those with as many compute
+ * slices as this name says, such as "3g.41gb"; NULL: all. */
 struct buf;
-void mig_put_profiles(struct buf *out, unsigned models);
+void mig_put_profiles(struct buf *out, unsigned models, const char *like);
 void mig_parts_put(uint64_t parts, char between, struct buf *out);
 
 /* --- partitions that are there for good --------------------------------- */

@@ -43,12 +43,17 @@ static uint16_t most_beside(uint8_t model, uint8_t used)
 	return (uint16_t)most;
 }
 
-struct work_mig (*fit_mig_rests(struct arena *arena))[256]
+struct work_mig (*fit_mig_rests(const struct snap *s, struct arena *arena))[256]
 {
 	struct work_mig(*ret)[256] =
 	    arena_alloc(arena, MIG_NMODELS, sizeof(*ret));
+	uint32_t models = 0;
 
+	for (uint32_t i = 0; i < s->node.n; i++)
+		models |= 1u << s->node.mig[i];
 	for (uint8_t m = 1; m < MIG_NMODELS; m++) {
+		if (!(models >> m & 1))
+			continue;
 		for (uint32_t used = 0; used < 1u << mig_units(m); used++) {
 			ret[m][used].blocked = blocked_by(m, (uint8_t)used);
 			ret[m][used].most = most_beside(m, (uint8_t)used);

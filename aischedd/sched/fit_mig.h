@@ -42,7 +42,8 @@ static inline uint8_t fit_mig_used(int64_t slices)
 bool fit_mig_any(const struct snap *s);
 
 /* Returns a table by model of GPU and by slices in use. */
-struct work_mig (*fit_mig_rests(struct arena *arena))[256];
+struct work_mig (*fit_mig_rests(const struct snap *s,
+                                struct arena *arena))[256];
 
 /* Whether the GPU has no partitions, or only partitions of which no
  * two overlap. */

@@ -505,7 +505,7 @@ struct work *work_new_blank(const struct snap *snap, const struct work *like,
 	if (like ? like->slices != NULL : fit_mig_any(snap)) {
 		w->slices = arena_array_raw(arena, int64_t, snap->gpu.n);
 		w->slices_now = like ? like->slices_now : NULL;
-		w->mig = like ? like->mig : fit_mig_rests(arena);
+		w->mig = like ? like->mig : fit_mig_rests(snap, arena);
 	}
 	return w;
 }

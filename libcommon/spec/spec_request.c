@@ -341,9 +341,10 @@ static int resolve_partition(const struct spec *spec, struct request *req,
 	struct buf names = { 0 };
 
 	if (!profile) {
-		mig_put_profiles(&names, ~0u);
-		err_set(err, EINVAL, "no GPU has MIG profile %s; there are %s",
-		        spec->gpu_type, names.data);
+		mig_put_profiles(&names, ~0u, spec->gpu_type);
+		err_set(err, EINVAL, "no GPU has MIG profile %s%s%s",
+		        spec->gpu_type, names.len ? "; there are " : "",
+		        names.len ? names.data : "");
 		buf_free(&names);
 		return -1;
 	}

@@ -158,7 +158,7 @@ printf '%s\n' '{"id":"x","tasks":2,"gpus":1,"links":"strict","nodes":["n","n"],"
 	>"$dir/dev"
 bad 1 "$dir/dev:1: job 'x': dev: more NUMA nodes or link groups than the job demands" \
 	-c "$dir/pairs" -j "$dir/dev"
-bad_line "job 'x': no GPU has MIG profile 3g.41gb; there are 1g.5gb," \
+bad_line "job 'x': no GPU has MIG profile 3g.41gb; there are 3g.20gb," \
 	'{"id":"x","gpus":1,"gpu_type":"3g.41gb"}'
 bad_line "job 'x': links: bad links 'loose'" '{"id":"x","links":"loose"}'
 bad_line "node_down: there is no node 'm'" '{"at":1,"node_down":"m"}'

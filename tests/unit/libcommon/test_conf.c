@@ -364,7 +364,8 @@ static const struct {
 	  "the pool's GPUs (gpu_resource)" },
 	{ "partitions of an unknown model", "node n { mig = \"v100\" }",
 	  "t:1: node 'n': mig: unknown model 'v100': use one of a100-40, "
-	  "a100-80, h100-80, h200-141, a30" },
+	  "a100-80, h100-80, h100-94, h100-96, h200-141, gh200-144, b200-180, "
+	  "a30" },
 	{ "partitions in a pool with a runner",
 	  "pool p { runner = local }\nnode n { mig = \"a30\" }",
 	  "t:2: node 'n': mig: its pool has a runner; only the nodes of aisim "

@@ -31,6 +31,45 @@ START_TEST(tables_are_sound)
 }
 END_TEST
 
+/* As many instances of a profile fit on a GPU as the vendor's tables say. */
+START_TEST(numbers_of_instances)
+{
+	static const uint8_t most[][3] = {
+		/* compute slices, units, instances */
+		{ 1, 1, 7 }, { 1, 2, 4 }, { 2, 2, 3 },
+		{ 3, 4, 2 }, { 4, 4, 1 }, { 7, 8, 1 },
+	};
+
+	for (uint8_t p = 1; p < mig_nprofiles(); p++) {
+		const struct mig_profile *it = &mig_profile[p];
+
+		for (size_t i = 0; it->all == 8 && i < ARRAY_SIZE(most); i++)
+			if (it->name[0] - '0' == most[i][0] &&
+			    it->units == most[i][1])
+				ck_assert_msg(__builtin_popcount(it->starts) ==
+				                  most[i][2],
+				              "%s", it->name);
+	}
+}
+END_TEST
+
+/* Each model has a profile of its whole memory, and all units. */
+START_TEST(models_have_a_whole)
+{
+	for (uint8_t m = 1; m < MIG_NMODELS; m++) {
+		const char *gb = strchr(mig_model_name[m], '-');
+		uint32_t n = 0;
+
+		for (uint8_t p = 1; p < mig_nprofiles(); p++)
+			n += mig_has(m, p) &&
+			     mig_profile[p].units == mig_units(m) &&
+			     (!gb || !strncmp(mig_profile[p].name + 3, gb + 1,
+			                      strlen(gb + 1)));
+		ck_assert_msg(n == 1, "%s", mig_model_name[m]);
+	}
+}
+END_TEST
+
 START_TEST(free_starts)
 {
 	static const struct {
@@ -73,6 +112,10 @@ START_TEST(memory_of_models)
 	ck_assert(mig_is_of_size(MIG_H100_80, 81920));
 	ck_assert(mig_is_of_size(MIG_H100_80, 79647));
 	ck_assert(mig_is_of_size(MIG_A30, 24576));
+	ck_assert(mig_is_of_size(MIG_H100_94, 95830));
+	ck_assert(mig_is_of_size(MIG_H100_96, 97871));
+	ck_assert(mig_is_of_size(MIG_H200_141, 143771));
+	ck_assert(mig_is_of_size(MIG_B200_180, 183359));
 	ck_assert(!mig_is_of_size(MIG_A100_40, 81920));
 }
 END_TEST
@@ -168,7 +211,7 @@ START_TEST(list_of_profiles)
 {
 	struct buf out = { 0 };
 
-	mig_put_profiles(&out, 1 << MIG_A30);
+	mig_put_profiles(&out, 1 << MIG_A30, NULL);
 	ck_assert_str_eq(out.data, "1g.6gb, 2g.12gb, 4g.24gb");
 	buf_free(&out);
 }
@@ -177,6 +220,8 @@ END_TEST
 SUITE(mig)
 {
 	tcase_add_test(tc, tables_are_sound);
+	tcase_add_test(tc, numbers_of_instances);
+	tcase_add_test(tc, models_have_a_whole);
 	tcase_add_test(tc, free_starts);
 	tcase_add_test(tc, names);
 	tcase_add_test(tc, memory_of_models);

@@ -214,10 +214,11 @@ static const struct {
 	{ "two kinds of memory", ",\"mem\":1,\"mem_node\":1",
 	  "give only one of --mem-per-task, --mem and --mem-per-cpu" },
 	{ "an unknown partition", ",\"gpus\":1000,\"gpu_type\":\"3g.41gb\"",
-	  "no GPU has MIG profile 3g.41gb; there are 1g.5gb, 2g.10gb, "
-	  "3g.20gb, 4g.20gb, 7g.40gb, 1g.10gb, 1g.20gb, 2g.20gb, 3g.40gb, "
-	  "4g.40gb, 7g.80gb, 1g.18gb, 1g.35gb, 2g.35gb, 3g.71gb, 4g.71gb, "
-	  "7g.141gb, 1g.6gb, 2g.12gb, 4g.24gb" },
+	  "no GPU has MIG profile 3g.41gb; there are 3g.20gb, 3g.40gb, "
+	  "3g.71gb, 3g.47gb, 3g.48gb, 3g.90gb, 3g.72gb" },
+	{ "a partition of five slices",
+	  ",\"gpus\":1000,\"gpu_type\":\"5g.41gb\"",
+	  "no GPU has MIG profile 5g.41gb" },
 	{ "two partitions", ",\"gpus\":2000,\"gpu_type\":\"3g.40gb\"",
 	  "a task can have one 3g.40gb, not 2: CUDA sees no more than one "
 	  "partition" },

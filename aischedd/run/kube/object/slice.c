@@ -123,6 +123,16 @@ static void read_consumed(const json_t *device, struct kube_gpu *ret)
 	ret->units = ret->consumes.units;
 }
 
+/* Forget the profile of a partition that is there for good and has another size
+ * than we know it by: some models have one of the same name (libcommon/mig.c).
+ */
+static void check_size(struct kube_gpu *gpu)
+{
+	if (!gpu->counted && gpu->units &&
+	    __builtin_popcount(gpu->units) != mig_profile[gpu->profile].units)
+		gpu->profile = 0;
+}
+
 static void read_sets(const json_t *list, struct kube_slice *ret)
 {
 	const json_t *one;
@@ -158,6 +168,7 @@ static void read_gpu(const json_t *device, const char *name, const char *driver,
 		    kube_text_at(json_object_get(attrs, ROOT), "string"));
 	read_part(device, driver, ret);
 	read_consumed(device, ret);
+	check_size(ret);
 	kube_capacities_read(device, &ret->caps);
 	for (int i = 0; i < 3; i++) {
 		char part[16];

@@ -68,23 +68,31 @@ START_TEST(partitions)
 	         "\"profile\": {\"string\": \"3g.40gb\"}}, \"capacity\": "
 	         "{\"memorySlice4\": {\"value\": \"1\"}, "
 	         "\"gpu.example.com/memorySlice5\": {\"value\": \"1\"}, "
+	         "\"memorySlice6\": {\"value\": \"1\"}, "
+	         "\"memorySlice7\": {\"value\": \"1\"}, "
 	         "\"memorySlice8\": {\"value\": \"1\"}}},"
 	         "{\"name\": \"b\", \"attributes\": {\"type\": {\"string\": "
 	         "\"mig\"}, \"profile\": {\"string\": \"1c.3g.40gb\"}}},"
 	         "{\"name\": \"c\", \"attributes\": {\"type\": {\"string\": "
 	         "\"gpu\"}, \"uuid\": {\"string\": \"GPU-2\"}, \"parentUUID\": "
 	         "{\"string\": \"GPU-3\"}, \"profile\": "
-	         "{\"string\": \"3g.40gb\"}}}]}",
+	         "{\"string\": \"3g.40gb\"}}},"
+	         /* it has two slices on the models that we know */
+	         "{\"name\": \"d\", \"attributes\": {\"type\": {\"string\": "
+	         "\"mig\"}, \"profile\": {\"string\": \"1g.24gb\"}}, "
+	         "\"capacity\": {\"memorySlice1\": {\"value\": \"1\"}}}]}",
 	         &s));
 	ck_assert(s.gpu[0].is_part && s.gpu[1].is_part && !s.gpu[2].is_part);
 	ck_assert_str_eq(s.gpu[0].uuid, "GPU-1");
 	ck_assert_uint_eq(s.gpu[0].profile, mig_find("3g.40gb"));
-	ck_assert_uint_eq(s.gpu[0].units, 0x30);
+	ck_assert_uint_eq(s.gpu[0].units, 0xf0);
 	ck_assert_ptr_null(s.gpu[1].uuid);
 	ck_assert_uint_eq(s.gpu[1].profile, 0);
 	ck_assert_uint_eq(s.gpu[1].units, 0);
 	ck_assert_str_eq(s.gpu[2].uuid, "GPU-2");
 	ck_assert_uint_eq(s.gpu[2].profile, 0);
+	ck_assert_uint_eq(s.gpu[3].profile, 0);
+	ck_assert_uint_eq(s.gpu[3].units, 0x02);
 	kube_slice_fini(&s);
 }
 END_TEST
