@@ -433,7 +433,7 @@ static bool go_to_pool(struct place_trial *t, uint32_t pool)
 	return false;
 }
 
-/* Whether tasks that were put on a node one after the other keep the promises
+/* Whether tasks that were not put on a node all at once keep the promises
  * there. Each was asked about as if those before it had been put with it, but
  * they may have got devices that are farther apart. */
 static bool keeps_promises_apart(const struct place_trial *t)

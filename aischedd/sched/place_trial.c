@@ -521,6 +521,7 @@ static uint32_t seek(struct place_trial *t, enum fill how)
 
 static void put(struct place_trial *t, uint32_t node)
 {
+	t->apart |= t->p->own[node] > t->p->had[node].tasks;
 	place_put(t->p, t->req, node, t->ask);
 	t->left -= (uint32_t)t->ask;
 	t->nodes_left -= t->nodes_left > 0;
@@ -617,7 +618,6 @@ static bool fill_growth(struct place_trial *t, enum fill how)
 
 static bool fill(struct place_trial *t, enum fill how)
 {
-	t->apart |= how == FILL_ONE && t->tasks > 1;
 	t->left = t->tasks;
 	t->nodes_left = nodes_wanted(t);
 	t->spare = t->sparing;

@@ -46,8 +46,8 @@ struct place_trial {
 	 * and memory; set to false if there is no such node. sparing: the value
 	 * that `spare` has when the trial begins. */
 	bool sparing, spare;
-	bool packs; /* do not spread tasks, though the pool's order does */
-	bool apart; /* the tasks of a node may have been put there one by one */
+	bool packs;  /* do not spread tasks, though the pool's order does */
+	bool apart;  /* the tasks of a node were not put there all at once */
 	bool breaks; /* tasks that were spread would have broken a promise */
 };
 
