@@ -79,10 +79,11 @@ END_TEST
 static pid_t fork_idler(char what)
 {
 	pid_t pid = fork();
+	volatile bool idles = pid == 0;
 
-	if (pid == 0 && what == 'x')
+	if (idles && what == 'x')
 		execl("/bin/sh", "sh", "-c", "while :; do :; done", NULL);
-	for (; pid == 0;)
+	while (idles)
 		if (what == 'w')
 			pause();
 	ck_assert_int_gt(pid, 0);
