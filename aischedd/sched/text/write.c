@@ -502,7 +502,8 @@ void snap_put_task(struct buf *out, const struct snap *s,
 	for (uint64_t left = held; left; left &= left - 1)
 		buf_printf(out, "%s%d", left == held ? ":d" : "+",
 		           __builtin_ctzll(left));
-	use += t->cpu_first;
+	if (n) /* without CPUs, use may be NULL */
+		use += t->cpu_first;
 	for (uint32_t i = 0, rise; i < n; i += rise) {
 		buf_puts(out, i ? "+" : ":c");
 		for (rise = 1; i + rise < n; rise++) {
