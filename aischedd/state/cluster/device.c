@@ -137,22 +137,13 @@ static void add_held(uint64_t *devs, void *arg)
 	*(uint64_t *)arg |= *devs;
 }
 
-static void add_all(uint64_t *held, const struct placement *place)
-{
-	for (uint32_t i = 0; place && place->devs && i < place->ntasks; i++)
-		held[place->task[i].node] |= place->devs[i];
-}
-
 /* Returns the devices that tasks hold, by node, on the heap. */
-static uint64_t *all_held(const struct state *state)
+static uint64_t *all_held(struct state *state)
 {
 	uint64_t *held = xcalloc(state->nodes.n, sizeof(*held));
 
-	for (const struct job *job = state->records.placed; job;
-	     job = job->row_next) {
-		add_all(held, job->place);
-		add_all(held, job->runs->leaving);
-	}
+	for (uint32_t n = 0; n < state->nodes.n; n++)
+		each_holder(state, n, add_held, &held[n]);
 	return held;
 }
 
@@ -387,8 +378,8 @@ struct placement *devices_give(struct state *state, const struct job *job,
 		find_spot(&spot, &state->nodes.node[node], ret, i);
 		ret->devs[i] = all ? all : choose_all(d, &spot, &need, held);
 		held |= ret->devs[i];
+		if (state->nodes.held)
+			state->nodes.held[node] |= ret->devs[i];
 	}
-	if (state->nodes.held)
-		add_all(state->nodes.held, ret);
 	return ret;
 }
