@@ -114,7 +114,9 @@ line="$line quota=$value"
 limit cpu/cpu.shares -
 echo "$line shares=$value" >"$work/said.$name"
 mv "$work/said.$name" "$work/said/$name"
-read -r _ <&3
+# A signal that comes just before a read does not end it; it ends wait.
+read -r _ <&3 &
+wait "$!"
 ended
 END
 
