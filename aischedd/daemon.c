@@ -558,9 +558,9 @@ static void turn(struct daemon *d)
 	d->turns++;
 	histogram_add(&d->turn_s, histogram_steps,
 	              (clock_fine_ms() - began_ms) / 1e3);
-	if (d->steps && steps_so_far - d->steps > d->steps_max)
-		d->steps_max = steps_so_far - d->steps;
-	d->steps = steps_so_far;
+	if (steps_of_turn() > d->steps_max)
+		d->steps_max = steps_of_turn();
+	steps_begin_turn();
 }
 
 /* --- the loop ----------------------------------------------------------- */

@@ -195,9 +195,7 @@ struct daemon {
 	struct histogram turn_s;
 	/* Number of requests of each kind with each result. */
 	uint64_t asked[OP_N][ASK_RESULTS];
-	/* steps of work: the sum over all turns so far, and the most in one
-	 * turn */
-	uint64_t steps, steps_max;
+	uint64_t steps_max; /* most steps of work in one turn */
 };
 
 /* Tell the state what time it is and, if the wall clock was set, by

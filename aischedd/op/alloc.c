@@ -104,7 +104,7 @@ static bool has_client(const struct daemon *d, uint64_t job)
 static void orphans_due(evutil_socket_t fd, short what, void *arg)
 {
 	struct daemon *d = arg;
-	uint64_t until = steps_so_far + STEPS_SLICE;
+	uint64_t until = steps_so_far + steps_slice();
 	struct alloc_wait *a;
 
 	(void)fd, (void)what;

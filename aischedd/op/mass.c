@@ -554,7 +554,7 @@ static struct mass *of_slice(struct slice *slice)
 
 void daemon_slice_masses(struct daemon *d)
 {
-	uint64_t until = steps_so_far + STEPS_SLICE;
+	uint64_t until = steps_so_far + steps_slice();
 	struct slice *slice;
 
 	while (steps_so_far < until && (slice = slices_take(&d->masses))) {

@@ -188,7 +188,7 @@ static bool go_on(struct daemon *d, struct waiter *w, uint64_t until)
  * not reached in this slice come first in the next turn. */
 void daemon_check_waiters(struct daemon *d)
 {
-	uint64_t until = steps_so_far + STEPS_SLICE;
+	uint64_t until = steps_so_far + steps_slice();
 	struct waiter **at = &d->waiter, *rest, *first;
 
 	while (*at && steps_so_far < until) {

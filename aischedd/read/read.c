@@ -129,7 +129,7 @@ static void step(struct reading *r)
 
 void daemon_slice_readings(struct daemon *d)
 {
-	uint64_t until = steps_so_far + STEPS_SLICE;
+	uint64_t until = steps_so_far + steps_slice();
 	struct slice *slice;
 
 	while (steps_so_far < until && (slice = slices_take(&d->listings))) {

@@ -207,7 +207,7 @@ static void hand_over_one(struct conns *all, struct conn *conn)
 static void on_go(evutil_socket_t fd, short what, void *arg)
 {
 	struct conns *all = arg;
-	uint64_t until = steps_so_far + STEPS_SLICE;
+	uint64_t until = steps_so_far + steps_slice();
 	struct slice *slice;
 
 	(void)fd;

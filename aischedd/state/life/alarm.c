@@ -206,7 +206,7 @@ static void tick_job(struct state *state, struct job *job, int64_t now)
 
 void state_tick(struct state *state, int64_t now)
 {
-	uint64_t until = steps_so_far + STEPS_SLICE;
+	uint64_t until = steps_so_far + steps_slice();
 
 	sweep_tick(state);
 	rows_free_some(&state->rows);

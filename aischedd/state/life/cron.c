@@ -219,7 +219,7 @@ static void judge(struct state *state, struct cron_entry *e)
 
 void cron_recheck_slice(struct state *state, int64_t now)
 {
-	uint64_t until = steps_so_far + STEPS_SLICE;
+	uint64_t until = steps_so_far + steps_slice();
 	struct cron_table *t = &state->crons;
 
 	while (t->recheck && steps_so_far < until) {

@@ -241,7 +241,7 @@ void deps_divide_later(struct state *state, const struct job *job, int64_t now)
 
 void deps_refill(struct state *state)
 {
-	state->watches.left = STEPS_SLICE;
+	state->watches.left = (int64_t)steps_slice();
 	memo_clear(state->watches.memo);
 }
 

@@ -350,6 +350,26 @@ START_TEST(corresponding_tasks_leave_in_slices)
 }
 END_TEST
 
+START_TEST(they_leave_in_smaller_slices_in_a_turn_that_has_done_much)
+{
+	struct world w;
+	uint64_t before;
+
+	world_with_node(&w, NULL);
+	world_submit(&w, "array=0-49999 hold");
+	world_event(&w, 1, EV_cancel);
+	world_play(&w, "", (const char *[]){ "commit", NULL });
+	world_submit(&w, "array=0-49999 dependency=aftercorr:1");
+	steps_begin_turn();
+	steps_add(STEPS_TURN);
+	before = steps_so_far;
+	world_tick(&w, 0);
+	ck_assert_uint_ge(steps_so_far - before, STEPS_LEAST);
+	ck_assert_uint_lt(steps_so_far - before, 2 * STEPS_LEAST);
+	world_fini(&w);
+}
+END_TEST
+
 static uint64_t count_jobs(const struct world *w)
 {
 	uint64_t n = 0;
@@ -438,5 +458,7 @@ SUITE(depend)
 	tcase_add_test(tc, what_has_gone_is_asked_for_once);
 	tcase_add_test(tc, delays_take_an_alarm_each);
 	tcase_add_test(tc, corresponding_tasks_leave_in_slices);
+	tcase_add_test(
+	    tc, they_leave_in_smaller_slices_in_a_turn_that_has_done_much);
 	tcase_add_loop_test(tc, depend_case, 0, ARRAY_SIZE(cases));
 }
