@@ -338,7 +338,9 @@ void work_fill(struct work *w, uint32_t i, enum work_kind kind)
 	int64_t gpu = 0, whole = 0, idle = 0;
 
 	for (uint32_t d = n->gpu_first[i]; d < n->gpu_first[i + 1]; d++) {
-		int64_t have = empty ? 1000 : w->snap->gpu.free[d];
+		int64_t have = empty           ? 1000
+		               : w->device_now ? w->device_now[d]
+		                               : w->snap->gpu.free[d];
 
 		w->device[d] = have;
 		if (w->slices)
@@ -418,6 +420,37 @@ static const int64_t *slices_now(const struct snap *s, struct arena *arena)
 	return ret;
 }
 
+/* Returns for each GPU what is free of it: less than 0 if others hold units of
+ * a GPU that a job uses otherwise, so that it is not whole once that job has
+ * ended. The snapshot says 0. NULL: others hold no units. */
+static const int64_t *devices_now(const struct snap *s, struct arena *arena)
+{
+	uint32_t ntasks = s->run.n ? s->run.task_first[s->run.n] : 0;
+	int64_t *ret;
+
+	if (!s->gpu.parts)
+		return NULL;
+	ret = arena_array(arena, int64_t, s->gpu.n);
+	for (uint32_t i = 0; i < s->node.n; i++) {
+		for (uint32_t d = s->node.gpu_first[i];
+		     d < s->node.gpu_first[i + 1]; d++)
+			ret[d] =
+			    mig_parts_free(s->gpu.parts[d], s->node.mig[i]);
+	}
+	for (uint32_t i = 0; i < ntasks; i++) {
+		const struct snap_task *t = &s->task[i];
+
+		for (uint64_t left = t->gpus; left; left &= left - 1)
+			ret[s->node.gpu_first[t->node] +
+			    (uint32_t)__builtin_ctzll(left)] -= t->gpu_milli;
+	}
+	for (uint32_t d = 0; d < s->gpu.n; d++) {
+		if (s->gpu.free[d] < ret[d])
+			ret[d] = s->gpu.free[d];
+	}
+	return ret;
+}
+
 /* Returns for each piece 1 minus the tasks that have it. */
 static const int64_t *pieces_now(const struct snap *s, struct arena *arena)
 {
@@ -493,6 +526,7 @@ struct work *work_new_blank(const struct snap *snap, const struct work *like,
 	w->dev = w->numa_bound + nnumas;
 	w->piece = w->dev + ndevs;
 	w->piece_now = like ? like->piece_now : NULL;
+	w->device_now = like ? like->device_now : NULL;
 	w->thread_now = like ? like->thread_now : NULL;
 	w->numa_now = like ? like->numa_now : NULL;
 	w->bound_now = like ? like->bound_now : NULL;
@@ -518,6 +552,7 @@ struct work *work_new(const struct snap *snap, const struct tally *tally,
 	w->thread_now = threads_now(snap, arena);
 	w->slices_now = slices_now(snap, arena);
 	w->piece_now = pieces_now(snap, arena);
+	w->device_now = devices_now(snap, arena);
 	w->numa_now = numas_now(snap, false, arena);
 	w->bound_now = numas_now(snap, true, arena);
 	for (uint32_t i = 0; i < snap->node.n; i++)

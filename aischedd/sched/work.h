@@ -53,7 +53,9 @@ struct work {
 	const int64_t *piece_now; /* the same in the snapshot */
 	/* the pieces of the task that fit_task() has placed last, as bits */
 	uint64_t chosen;
-	int64_t *device; /* by GPU: free thousandths */
+	int64_t *device; /* by GPU: free thousandths; may be < 0 */
+	/* the same in the snapshot; NULL: as it says */
+	const int64_t *device_now;
 	/* by device: how often each of its slices is taken, 8 bits each;
 	 * NULL: no node can have partitions */
 	int64_t *slices;

@@ -97,6 +97,33 @@ uint8_t *check_amounts_slices(const struct snap *s, const struct snap_task *t,
 	return slices + s->node.gpu_first[t->node] + __builtin_ctzll(t->gpus);
 }
 
+/* Set ret to what is free of each GPU; less than 0 if others hold units of a
+ * GPU that a job uses otherwise. */
+static void free_gpus(const struct snap *s, int64_t *ret)
+{
+	uint32_t ntasks = s->run.n ? s->run.task_first[s->run.n] : 0;
+
+	for (uint32_t node = 0; node < s->node.n; node++) {
+		for (uint32_t i = s->node.gpu_first[node];
+		     i < s->node.gpu_first[node + 1]; i++)
+			ret[i] = s->gpu.parts
+			             ? mig_parts_free(s->gpu.parts[i],
+			                              s->node.mig[node])
+			             : 1000;
+	}
+	for (uint32_t i = 0; i < ntasks; i++) {
+		int64_t *gpu = ret + s->node.gpu_first[s->task[i].node];
+
+		for (uint32_t k = 0; k < 64; k++)
+			if (s->task[i].gpus >> k & 1)
+				gpu[k] -= s->task[i].gpu_milli;
+	}
+	for (uint32_t i = 0; i < s->gpu.n; i++) {
+		if (s->gpu.free[i] < ret[i])
+			ret[i] = s->gpu.free[i];
+	}
+}
+
 struct check_amounts check_amounts_now(const struct snap *s,
                                        struct arena *arena)
 {
@@ -110,8 +137,6 @@ struct check_amounts check_amounts_now(const struct snap *s,
 	};
 	uint32_t ntasks = s->run.n ? s->run.task_first[s->run.n] : 0;
 
-	for (uint32_t i = 0; i < s->gpu.n; i++)
-		r.gpu[i] = s->gpu.free[i];
 	for (uint32_t i = 0; s->gpu.parts && i < s->gpu.n; i++)
 		r.slices[i] = mig_parts_held(s->gpu.parts[i]);
 	for (uint32_t i = 0; i < ntasks; i++) {
@@ -121,6 +146,7 @@ struct check_amounts check_amounts_now(const struct snap *s,
 		if (slices)
 			*slices |= s->task[i].units;
 	}
+	free_gpus(s, r.gpu);
 	free_threads(s, r.thread);
 	free_numas(s, false, r.numa_mem);
 	free_numas(s, true, r.unbound);
