@@ -274,18 +274,35 @@ static uint32_t insert(struct place_index *index, uint32_t t, uint32_t node)
 	return t;
 }
 
-static uint32_t erase(struct place_index *index, uint32_t t, uint32_t node)
+/* As pull(). Returns whether the amounts and harms of the subtree changed. */
+static bool pull_again(struct place_index *index, uint32_t t)
 {
-	int side;
+	struct harm harm = { 0 };
+	int64_t most[DIM_N];
+
+	memcpy(most, index->leaf[t].most, sizeof(most));
+	if (index->harm)
+		harm = index->harm[t];
+	pull(index, t);
+	return memcmp(most, index->leaf[t].most, sizeof(most)) ||
+	       (index->harm && memcmp(&harm, &index->harm[t], sizeof(harm)));
+}
+
+/* Returns whether the amounts and harms of the tree may have changed: if those
+ * of a subtree stay, so do those of the trees above it. */
+static bool erase(struct place_index *index, uint32_t *root, uint32_t node)
+{
+	uint32_t t = *root;
+	struct leaf *l = &index->leaf[t];
 
 	assert(t != SNAP_NONE);
-	if (t == node)
-		return join(index, index->leaf[t].kid[0],
-		            index->leaf[t].kid[1]);
-	side = place_index_before(index, t, node);
-	index->leaf[t].kid[side] = erase(index, index->leaf[t].kid[side], node);
-	pull(index, t);
-	return t;
+	if (t == node) {
+		*root = join(index, l->kid[0], l->kid[1]);
+		return true;
+	}
+	return erase(index, &l->kid[place_index_before(index, t, node)],
+	             node) &&
+	       pull_again(index, t);
 }
 
 static uint32_t *root_of(struct place_index *index, uint32_t node)
@@ -307,8 +324,7 @@ void place_index_move(struct place_index *index, uint32_t node,
 	enum place_tree from = index->tree[node];
 
 	if (from != TREE_NONE) {
-		*root_of(index, node) =
-		    erase(index, *root_of(index, node), node);
+		erase(index, root_of(index, node), node);
 		index->count[class][from]--;
 	}
 	index->tree[node] = (uint8_t)tree;
@@ -327,7 +343,7 @@ void place_index_refresh(struct place_index *index, uint32_t node)
 		return;
 	root = root_of(index, node);
 	count_node(index, node, -1);
-	*root = erase(index, *root, node);
+	erase(index, root, node);
 	read_node(index, node);
 	*root = insert(index, *root, node);
 	count_node(index, node, 1);
@@ -349,6 +365,7 @@ static bool enough(const int64_t have[DIM_N], const struct place_need *need)
 	       have[DIM_MORE_GPU] >= need->more_gpu;
 }
 
+/* Returns the first node of a tree that has enough, or SNAP_NONE. */
 static uint32_t find(const struct place_index *index, uint32_t t,
                      const struct place_need *need,
                      place_index_accept_fn *accept, void *arg)
@@ -356,25 +373,47 @@ static uint32_t find(const struct place_index *index, uint32_t t,
 	const struct leaf *l;
 	uint32_t found;
 
-	if (t == SNAP_NONE || !enough(index->leaf[t].most, need) ||
-	    (need->harm && !(index->harm[t].any[need->whole - 1] & need->harm)))
+	if (t == SNAP_NONE || !enough(index->leaf[t].most, need))
 		return SNAP_NONE;
 	l = &index->leaf[t];
 	found = find(index, l->kid[0], need, accept, arg);
 	if (found != SNAP_NONE)
 		return found;
-	if (enough(l->own, need) &&
-	    (!need->harm || index->harm[t].own[need->whole - 1] & need->harm) &&
-	    accept(t, arg))
+	if (enough(l->own, need) && accept(t, arg))
 		return t;
 	return find(index, l->kid[1], need, accept, arg);
+}
+
+/* As find(), for nodes that do one of the harms of the need. */
+static uint32_t find_harm(const struct place_index *index, uint32_t t,
+                          const struct place_need *need,
+                          place_index_accept_fn *accept, void *arg)
+{
+	int64_t n = need->whole - 1;
+	const struct leaf *l;
+	uint32_t found;
+
+	if (t == SNAP_NONE || !(index->harm[t].any[n] & need->harm) ||
+	    !enough(index->leaf[t].most, need))
+		return SNAP_NONE;
+	l = &index->leaf[t];
+	found = find_harm(index, l->kid[0], need, accept, arg);
+	if (found != SNAP_NONE)
+		return found;
+	if (index->harm[t].own[n] & need->harm && enough(l->own, need) &&
+	    accept(t, arg))
+		return t;
+	return find_harm(index, l->kid[1], need, accept, arg);
 }
 
 uint32_t place_index_find(const struct place_index *index, uint32_t class,
                           enum place_tree tree, const struct place_need *need,
                           place_index_accept_fn *accept, void *arg)
 {
-	return find(index, index->root[class][tree], need, accept, arg);
+	uint32_t t = index->root[class][tree];
+
+	return need->harm ? find_harm(index, t, need, accept, arg)
+	                  : find(index, t, need, accept, arg);
 }
 
 bool place_index_has(const struct place_index *index, uint32_t node,
