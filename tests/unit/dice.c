@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 
 #include "libcommon/parse.h"
 
-enum { TESTS_MAX = 8, SUMS_MAX = 4 };
+enum { TESTS_MAX = 8, SUMS_MAX = 4, LISTS_MAX = 16 };
 
 static struct {
 	const char *test, *suite;
@@ -128,4 +129,28 @@ void dice_sum(const char *what, uint64_t n)
 			abort();
 	shared->sum[i].what = what;
 	shared->sum[i].n += n;
+}
+
+void dice_puts(struct dice *d, struct buf *out, const char *format, ...)
+{
+	const char *word[LISTS_MAX], *const *list[LISTS_MAX];
+	size_t n = 0;
+	va_list ap;
+
+	va_start(ap, format);
+	for (const char *s = format; (s = strstr(s, "%s")); s += 2) {
+		if (n == LISTS_MAX)
+			abort();
+		list[n++] = va_arg(ap, const char *const *);
+	}
+	va_end(ap);
+	for (size_t i = n; i-- > 0;)
+		word[i] =
+		    list[i][0] && list[i][1] ? pick(d, list[i]) : list[i][0];
+	n = 0;
+	for (const char *end; (end = strstr(format, "%s")); format = end + 2) {
+		buf_add(out, format, (size_t)(end - format));
+		buf_puts(out, word[n++]);
+	}
+	buf_puts(out, format);
 }

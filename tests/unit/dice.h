@@ -21,6 +21,7 @@
 
 #include <stdint.h>
 
+#include "libcommon/buf.h"
 #include "tests/unit/check.h"
 
 struct dice {
@@ -51,6 +52,19 @@ static inline const char *pick(struct dice *d, const char *const *word)
 
 /* Returns one of these texts. */
 #define PICK(d, ...) pick(d, (const char *const[]){ __VA_ARGS__, NULL })
+
+/*
+ * Append a text in which each %s is replaced by one of the texts of a list:
+ *
+ *	dice_puts(d, out, "cpus=%s%s", ANY("1", "2"), ANY("", " exclusive"));
+ *
+ * There are no other conversions. The last list has its turn first; a list with
+ * one text draws nothing. Compilers differ in the order in which they evaluate
+ * arguments, so a call must not have two arguments that draw.
+ */
+void dice_puts(struct dice *d, struct buf *out, const char *format, ...);
+
+#define ANY(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 /* clang-format off */
 #define DICE_TEST(name, seed)                    \

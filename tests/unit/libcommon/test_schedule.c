@@ -244,12 +244,16 @@ static bool walk_due(const struct schedule *s, int64_t local, int64_t *seen)
 
 static void random_spec(struct dice *d, char *ret, size_t size)
 {
-	snprintf(ret, size, "%s %s %s %s %s",
-	         PICK(d, "0", "30", "*/15", "*", "5-50/9", "59", "0,30", "*/7"),
-	         PICK(d, "2", "1", "*", "*/2", "3", "0", "1-3", "23", "2,3"),
-	         PICK(d, "*", "*", "*", "1", "*/2", "28-31", "13"),
-	         PICK(d, "*", "*", "*", "3,10,11,4", "*/2"),
-	         PICK(d, "*", "*", "*", "sun", "0-3", "7", "*/2"));
+	const char *weekday = PICK(d, "*", "*", "*", "sun", "0-3", "7", "*/2");
+	const char *month = PICK(d, "*", "*", "*", "3,10,11,4", "*/2");
+	const char *day = PICK(d, "*", "*", "*", "1", "*/2", "28-31", "13");
+	const char *hour =
+	    PICK(d, "2", "1", "*", "*/2", "3", "0", "1-3", "23", "2,3");
+	const char *minute =
+	    PICK(d, "0", "30", "*/15", "*", "5-50/9", "59", "0,30", "*/7");
+
+	snprintf(ret, size, "%s %s %s %s %s", minute, hour, day, month,
+	         weekday);
 }
 
 START_TEST(like_a_naive_walk)

@@ -32,8 +32,8 @@ START_TEST(as_glibc_sees_it)
 	tzset();
 	for (int i = 0; i < 20000; i++) {
 		/* A random instant from 1902 to 2170. */
-		int64_t at = -2145916800 + (int64_t)roll(&dice, 1 << 30) * 8 +
-		             roll(&dice, 8);
+		int64_t eights = roll(&dice, 1 << 30);
+		int64_t at = -2145916800 + eights * 8 + roll(&dice, 8);
 		time_t t = (time_t)at;
 		struct tm tm;
 

@@ -65,45 +65,50 @@ static void add_nodes(struct promise_world *w)
 	           "pool a order=%s\npool b\nlevel rack\n"
 	           "domain r0 level=rack\ndomain r1 level=rack\n",
 	           PICK(&w->d, "pack", "spread"));
-	for (uint32_t i = 0; i < n; i++)
-		buf_printf(
-		    &w->base, "node n%u mem=64G cpus=%s%s%s domain=%s\n",
-		    (unsigned)i,
-		    PICK(&w->d, "4", "8", "16",
-		         "8 threads=8 core=0*2,1*2,2*2,3*2 numa=0*4,1*4"),
-		    PICK(&w->d, "", " gpus=4", " gpus=4 gpu_type=x*2,y*2",
-		         " gpus=4 gpu_numa=0*2,1*2", " gpus=8",
-		         " gpus=2 gpu_mem=40G", " gpus=2 gpu_mem=80G"),
-		    PICK(&w->d, "", "", "", " pool=b"),
-		    PICK(&w->d, "r0", "r1"));
-	if (!roll(&w->d, 4))
+	for (uint32_t i = 0; i < n; i++) {
+		buf_printf(&w->base, "node n%u mem=64G", (unsigned)i);
+		dice_puts(&w->d, &w->base, " cpus=%s%s%s domain=%s\n",
+		          ANY("4", "8", "16",
+		              "8 threads=8 core=0*2,1*2,2*2,3*2 numa=0*4,1*4"),
+		          ANY("", " gpus=4", " gpus=4 gpu_type=x*2,y*2",
+		              " gpus=4 gpu_numa=0*2,1*2", " gpus=8",
+		              " gpus=2 gpu_mem=40G", " gpus=2 gpu_mem=80G"),
+		          ANY("", "", "", " pool=b"), ANY("r0", "r1"));
+	}
+	if (!roll(&w->d, 4)) {
+		unsigned end = 1600 + (unsigned)roll(&w->d, 500);
+
 		buf_printf(&w->base,
 		           "reservation r start=%u end=%u nodes=n0 users=z\n",
-		           1000 + (unsigned)roll(&w->d, 500),
-		           1600 + (unsigned)roll(&w->d, 500));
+		           1000 + (unsigned)roll(&w->d, 500), end);
+	}
 }
 
 static void add_job(struct promise_world *w, struct test_job *job)
 {
 	struct dice *d = &w->d;
+	uint32_t late = roll(d, 3);
+	struct buf shape = { 0 };
 	bool part = !w->all; /* whether some jobs use parts of a GPU or CPU */
 
-	job->arrives = 1000 + roll(d, 3) * roll(d, 600);
+	job->arrives = 1000 + late * roll(d, 600);
 	job->lasts = roll(d, 10) ? 10 * (1 + roll(d, 60)) : 0;
 	job->limit = job->lasts;
 	job->promised = SNAP_NEVER;
-	snprintf(job->shape, sizeof(job->shape),
-	         " cpus=%s mem=%s gpus=%s%s%s%s",
-	         PICK(d, "1", "1", "2", "4", "8", part ? "0.5" : "3",
-	              part ? "1.25" : "1"),
-	         PICK(d, "0", "1G", "20G"),
-	         PICK(d, "0", "0", "0", "1", "2", part ? "0.5" : "1",
-	              part ? "0.3" : "3", "4", part ? "0.5 gpu_mem=20G" : "1"),
-	         PICK(d, "", "", "", part ? " gpu_type=x" : "", " exclusive",
-	              " need=rack", part ? " numa=strict" : ""),
-	         PICK(d, "", "", " tasks=2", " tasks=3", " tasks=4 nodes=2",
-	              " tasks=6"),
-	         PICK(d, "", "", "", " tasks_per_node=1", " tasks_per_node=2"));
+	dice_puts(
+	    d, &shape, " cpus=%s mem=%s gpus=%s%s%s%s",
+	    ANY("1", "1", "2", "4", "8", part ? "0.5" : "3",
+	        part ? "1.25" : "1"),
+	    ANY("0", "1G", "20G"),
+	    ANY("0", "0", "0", "1", "2", part ? "0.5" : "1", part ? "0.3" : "3",
+	        "4", part ? "0.5 gpu_mem=20G" : "1"),
+	    ANY("", "", "", part ? " gpu_type=x" : "", " exclusive",
+	        " need=rack", part ? " numa=strict" : ""),
+	    ANY("", "", " tasks=2", " tasks=3", " tasks=4 nodes=2", " tasks=6"),
+	    ANY("", "", "", " tasks_per_node=1", " tasks_per_node=2"));
+	ck_assert_uint_lt(shape.len, sizeof(job->shape));
+	snprintf(job->shape, sizeof(job->shape), "%s", shape.data);
+	buf_free(&shape);
 }
 
 /* --- the world of strict jobs --------------------------------------------- */
@@ -112,10 +117,10 @@ static void add_strict_nodes(struct promise_world *w)
 {
 	uint32_t n = 1 + roll(&w->d, 4);
 
-	buf_printf(&w->base,
-	           "policy age=0 size=0 fairshare=0 consolidate=no depth=%s\n"
-	           "pool a order=%s\n",
-	           PICK(&w->d, "1", "3", "100"), PICK(&w->d, "pack", "spread"));
+	dice_puts(&w->d, &w->base,
+	          "policy age=0 size=0 fairshare=0 consolidate=no depth=%s\n"
+	          "pool a order=%s\n",
+	          ANY("1", "3", "100"), ANY("pack", "spread"));
 	for (uint32_t i = 0; i < n; i++)
 		buf_printf(
 		    &w->base, "node n%u mem=64G %s\n", (unsigned)i,
@@ -136,6 +141,7 @@ static void add_strict_nodes(struct promise_world *w)
 static void add_strict_job(struct promise_world *w, struct test_job *job)
 {
 	struct dice *d = &w->d;
+	struct buf shape = { 0 };
 
 	/* Let a plan start several jobs: a test of many starts is short then.
 	 */
@@ -143,15 +149,18 @@ static void add_strict_job(struct promise_world *w, struct test_job *job)
 	job->lasts = roll(d, 40) ? 100 * (1 + roll(d, 2)) : 0;
 	job->limit = job->lasts;
 	job->promised = SNAP_NEVER;
-	snprintf(job->shape, sizeof(job->shape), " cpus=%s mem=%s gpus=%s%s%s",
-	         PICK(d, "1", "1", "2", "3", "4", "0.5", "6"),
-	         PICK(d, "0", "1G", "12G", "20G"),
-	         PICK(d, "0", "0", "1", "1", "2", "2", "3", "4", "0.5"),
-	         PICK(d, " numa=strict", " numa=strict", " numa=tight",
+	dice_puts(d, &shape, " cpus=%s mem=%s gpus=%s%s%s",
+	          ANY("1", "1", "2", "3", "4", "0.5", "6"),
+	          ANY("0", "1G", "12G", "20G"),
+	          ANY("0", "0", "1", "1", "2", "2", "3", "4", "0.5"),
+	          ANY(" numa=strict", " numa=strict", " numa=tight",
 	              " links=strict", " numa=strict links=strict",
 	              " numa=tight links=strict", ""),
-	         PICK(d, "", "", "", " tasks=2", " tasks=3",
+	          ANY("", "", "", " tasks=2", " tasks=3",
 	              " tasks=2 tasks_per_node=1", " exclusive"));
+	ck_assert_uint_lt(shape.len, sizeof(job->shape));
+	snprintf(job->shape, sizeof(job->shape), "%s", shape.data);
+	buf_free(&shape);
 	job->strict =
 	    strstr(job->shape, "strict") || strstr(job->shape, "tight");
 }
@@ -459,11 +468,12 @@ DICE_TEST(easy, seed)
 	           EASY_CPUS);
 	for (uint32_t i = 0; i < JOBS; i++) {
 		struct test_job *job = &ours->job[i];
+		uint32_t spare;
 
 		job->arrives = 1000 + roll(&ours->d, 2000);
 		job->lasts = 1 + roll(&ours->d, 400);
-		job->limit =
-		    job->lasts + roll(&ours->d, 2) * roll(&ours->d, 400);
+		spare = roll(&ours->d, 2);
+		job->limit = job->lasts + spare * roll(&ours->d, 400);
 		job->promised = SNAP_NEVER;
 		job->cpus = 1 + roll(&ours->d, EASY_CPUS);
 		if (roll(&ours->d, 3))

@@ -109,93 +109,122 @@ static void add_queues(struct soak *w)
 		if (parent[q] < n)
 			buf_printf(&w->base, " parent=q%u",
 			           (unsigned)parent[q]);
-		buf_printf(&w->base, "%s%s%s%s%s\n",
-		           PICK(&w->d, "", " quota=gpus:0", " quota=gpus:2",
-		                " quota=gpus:4,cpus:8", " quota=cpus:4",
-		                " quota=cpus:10,mem:16G,gpus:1"),
-		           PICK(&w->d, "", "", "", " limit=gpus:4",
-		                " limit=cpus:6", " limit=mem:16G"),
-		           PICK(&w->d, "", "", " weight=3", " weight=0"),
-		           PICK(&w->d, "", "", " priority=1"),
-		           PICK(&w->d, "", "", "", "", " max_jobs=4",
-		                " max_gpus_user=3"));
+		dice_puts(
+		    &w->d, &w->base, "%s%s%s%s%s\n",
+		    ANY("", " quota=gpus:0", " quota=gpus:2",
+		        " quota=gpus:4,cpus:8", " quota=cpus:4",
+		        " quota=cpus:10,mem:16G,gpus:1"),
+		    ANY("", "", "", " limit=gpus:4", " limit=cpus:6",
+		        " limit=mem:16G"),
+		    ANY("", "", " weight=3", " weight=0"),
+		    ANY("", "", " priority=1"),
+		    ANY("", "", "", "", " max_jobs=4", " max_gpus_user=3"));
 		if (!is_parent[q])
 			snprintf(w->leaf[w->nleaves++], sizeof(w->leaf[0]),
 			         "q%u", (unsigned)q);
 	}
 }
 
-static const char *devices_of(struct soak *w)
+/* Returns a list of devices of a node. */
+static const char *const *devices_of(const struct soak *w)
 {
-	struct dice *d = &w->d;
+	static const char *const parts[] = {
+		" gpus=2 mig=h100-80",
+		" gpus=1 mig=a30",
+		" gpus=1 mig=a100-80",
+		" gpus=2",
+		" gpus=2 parts=4g.40gb@0/3g.40gb@4,-",
+		" gpus=1 parts=1g.10gb@0/1g.10gb@6/2g.20gb@4!",
+		" gpus=2 mig=h100-80 parts=7g.80gb@0,-",
+		" gpus=3 mig=h100-80 parts=@4!/@5!,whole,split",
+		" gpus=1 mig=a30 parts=split/@0!",
+		" gpus=2 gpu_mem=40G",
+		" gpus=1 gpu_mem=80G",
+		NULL
+	};
+	static const char *const places[] = {
+		"",
+		" gpus=2 gpu_root=1,2",
+		" gpus=4 gpu_root=1*2,2*2",
+		" gpus=4 gpu_type=x*2,y*2 gpu_root=1,2,3,2",
+		" gpus=4 gpu_link=0*2,1*2 gpu_root=1,2,1,2",
+		" gpus=4 gpu_numa=0*2,1*2 gpu_link=0*2,1*2 "
+		"gpu_root=1*2,2*2",
+		NULL
+	};
+	static const char *const others[] = {
+		"",
+		" gpus=2",
+		" gpus=4",
+		" gpus=4 gpu_type=x*2,y*2",
+		" gpus=4 gpu_numa=0*2,1*2 gpu_link=0*2,1*2",
+		NULL
+	};
 
-	return w->parts    ? PICK(d, " gpus=2 mig=h100-80", " gpus=1 mig=a30",
-	                          " gpus=1 mig=a100-80", " gpus=2",
-	                          " gpus=2 parts=4g.40gb@0/3g.40gb@4,-",
-	                          " gpus=1 parts=1g.10gb@0/1g.10gb@6/2g.20gb@4!",
-	                          " gpus=2 mig=h100-80 parts=7g.80gb@0,-",
-	                          " gpus=3 mig=h100-80 parts=@4!/@5!,whole,split",
-	                          " gpus=1 mig=a30 parts=split/@0!",
-	                          " gpus=2 gpu_mem=40G", " gpus=1 gpu_mem=80G")
-	       : w->places ? PICK(d, "", " gpus=2 gpu_root=1,2",
-	                          " gpus=4 gpu_root=1*2,2*2",
-	                          " gpus=4 gpu_type=x*2,y*2 gpu_root=1,2,3,2",
-	                          " gpus=4 gpu_link=0*2,1*2 gpu_root=1,2,1,2",
-	                          " gpus=4 gpu_numa=0*2,1*2 gpu_link=0*2,1*2 "
-	                          "gpu_root=1*2,2*2")
-	                   : PICK(d, "", " gpus=2", " gpus=4",
-	                          " gpus=4 gpu_type=x*2,y*2",
-	                          " gpus=4 gpu_numa=0*2,1*2 gpu_link=0*2,1*2");
+	return w->parts ? parts : w->places ? places : others;
 }
 
-/* Returns particular devices of a node. Its GPUs have the roots that
+/* Lists of particular devices of a node. Its GPUs have the roots that
  * devices_of() gives them. */
-static const char *pieces_of(struct soak *w)
-{
-	return PICK(&w->d, " devices=a:3,b:1 pieces=a@1/0,a@2/0,a@2/0,b@1/0",
-	            " devices=a:2,b:2 pieces=a@1/0,b@1/-,a@3/0,b@2/0",
-	            " devices=a:4,b:1 pieces=a@1/0,a@1/0,a@0/-,a@2/0",
-	            " devices=a:2", "");
-}
+static const char *const pieces[] = {
+	" devices=a:3,b:1 pieces=a@1/0,a@2/0,a@2/0,b@1/0",
+	" devices=a:2,b:2 pieces=a@1/0,b@1/-,a@3/0,b@2/0",
+	" devices=a:4,b:1 pieces=a@1/0,a@1/0,a@0/-,a@2/0",
+	" devices=a:2",
+	"",
+	NULL
+};
 
 static void add_nodes(struct soak *w)
 {
 	w->nnodes = 1 + roll(&w->d, NODES_MAX);
 	buf_puts(&w->base, "level rack\ndomain r0 level=rack\n"
 	                   "domain r1 level=rack\nlicense lic total=2\n");
-	for (uint32_t i = 0; i < w->nnodes; i++)
-		buf_printf(&w->base,
-		           "node n%u domain=r%u cpus=%s mem=%s%s%s%s%s\n",
-		           (unsigned)i, (unsigned)i % 2,
-		           PICK(&w->d, "4", "8", "8 threads=8",
-		                "6 threads=6 numa=0*3,1*3",
-		                "8 threads=8 numa=0*4,1*4 numa_mem=4G,4G"),
-		           PICK(&w->d, "8G", "64G"),
-		           !w->prefers ? ""
-		           : i % 2     ? " features=f"
-		           : i % 4     ? " taints=s:PreferNoSchedule"
-		           : i % 8     ? " weight=2"
-		                       : "",
-		           devices_of(w),
-		           w->fills_disks && i % 3 != 2 ? " tmp=8G" : "",
-		           !w->devices ? ""
-		           : w->places ? pieces_of(w)
-		           : i % 3     ? " devices=a:4,b:1"
-		                       : " devices=a:2");
+	for (uint32_t i = 0; i < w->nnodes; i++) {
+		const char *feature = !w->prefers ? ""
+		                      : i % 2     ? " features=f"
+		                      : i % 4     ? " taints=s:PreferNoSchedule"
+		                      : i % 8     ? " weight=2"
+		                                  : "";
+
+		buf_printf(&w->base, "node n%u domain=r%u", (unsigned)i,
+		           (unsigned)i % 2);
+		dice_puts(&w->d, &w->base, " cpus=%s mem=%s%s%s%s%s\n",
+		          ANY("4", "8", "8 threads=8",
+		              "6 threads=6 numa=0*3,1*3",
+		              "8 threads=8 numa=0*4,1*4 numa_mem=4G,4G"),
+		          ANY("8G", "64G"), ANY(feature), devices_of(w),
+		          ANY(w->fills_disks && i % 3 != 2 ? " tmp=8G" : ""),
+		          !w->devices ? ANY("")
+		          : w->places ? pieces
+		          : i % 3     ? ANY(" devices=a:4,b:1")
+		                      : ANY(" devices=a:2"));
+	}
 }
 
-static const char *gpus_of(struct soak *w)
+static const char *const *gpus_of(const struct soak *w)
 {
-	struct dice *d = &w->d;
+	static const char *const parts[] = { "0",
+		                             "1",
+		                             "0.5",
+		                             "2",
+		                             "0.5 profile=3g.40gb",
+		                             "0.5 profile=4g.40gb",
+		                             "0.125 profile=1g.10gb",
+		                             "0.125 profile=1g.10gb",
+		                             "0.25 profile=2g.20gb",
+		                             "0.25 profile=1g.6gb",
+		                             "0.5 profile=2g.12gb",
+		                             "1 profile=7g.80gb",
+		                             "0.5 gpu_mem=20G",
+		                             "0.25 gpu_mem=10G",
+		                             "0.999 gpu_mem=60G",
+		                             "1 gpu_mem=60G",
+		                             NULL };
+	static const char *const others[] = { "0",   "0",   "1", "1", "2",
+		                              "0.5", "0.3", "4", NULL };
 
-	return w->parts ? PICK(d, "0", "1", "0.5", "2", "0.5 profile=3g.40gb",
-	                       "0.5 profile=4g.40gb", "0.125 profile=1g.10gb",
-	                       "0.125 profile=1g.10gb", "0.25 profile=2g.20gb",
-	                       "0.25 profile=1g.6gb", "0.5 profile=2g.12gb",
-	                       "1 profile=7g.80gb", "0.5 gpu_mem=20G",
-	                       "0.25 gpu_mem=10G", "0.999 gpu_mem=60G",
-	                       "1 gpu_mem=60G")
-	                : PICK(d, "0", "0", "1", "1", "2", "0.5", "0.3", "4");
+	return w->parts ? parts : others;
 }
 
 /* Returns one more key of a job's request, or "". A job that requests a
@@ -216,22 +245,23 @@ static void add_batch(struct soak *w)
 {
 	struct batch *b = &w->batch[w->nbatches];
 	struct dice *d = &w->d;
+	struct buf rest = { 0 };
 
 	b->preemptible = roll(d, 6);
 	b->freezable = !roll(d, 3);
 	b->lasts = roll(d, 3) ? 0 : 60 + 60 * roll(d, 8);
 	b->served = roll(d, 2) ? 0 : 300 + 30000 * roll(d, 2);
-	buf_printf(&b->shape,
-	           " queue=%s user=%s priority=%s cpus=%s mem=%s "
-	           "gpus=%s%s%s",
-	           w->leaf[roll(d, w->nleaves)], PICK(d, "u", "v"),
-	           PICK(d, "0", "0", "5", "10"),
-	           PICK(d, "1", "2", "0.5", "4", "0", "1.5"),
-	           PICK(d, "0", "1G", "6G"), gpus_of(w),
-	           PICK(d, "", "", "", "", " numa=strict", " numa=tight",
-	                " numa=prefer", " links=strict", " links=any",
-	                " numa=strict links=strict"),
-	           b->lasts && roll(d, 2) ? " time=600" : "");
+	dice_puts(d, &rest, " user=%s priority=%s cpus=%s mem=%s gpus=%s%s%s",
+	          ANY("u", "v"), ANY("0", "0", "5", "10"),
+	          ANY("1", "2", "0.5", "4", "0", "1.5"), ANY("0", "1G", "6G"),
+	          gpus_of(w),
+	          ANY("", "", "", "", " numa=strict", " numa=tight",
+	              " numa=prefer", " links=strict", " links=any",
+	              " numa=strict links=strict"),
+	          ANY(b->lasts && roll(d, 2) ? " time=600" : ""));
+	buf_printf(&b->shape, " queue=%s%s", w->leaf[roll(d, w->nleaves)],
+	           rest.data);
+	buf_free(&rest);
 	if (w->fills_disks)
 		buf_puts(&b->shape, PICK(d, "", "", " tmp=2G", " tmp=5G"));
 	if (w->devices)
@@ -296,11 +326,10 @@ static void begin(struct soak *w, uint64_t seed)
 	w->max_delay = roll(d, 4);
 	if (w->devices)
 		buf_puts(&w->base, "device a\ndevice b\n");
-	buf_printf(&w->base, "policy age=%s%s%s%s%s\n", PICK(d, "0", "1", "9"),
-	           PICK(d, "", "", " order=least_served", " order=least_left"),
-	           PICK(d, "", "", " backfill=no"),
-	           PICK(d, "", "", " consolidate=no"),
-	           PICK(d, "", " hold_after=300"));
+	dice_puts(d, &w->base, "policy age=%s%s%s%s%s\n", ANY("0", "1", "9"),
+	          ANY("", "", " order=least_served", " order=least_left"),
+	          ANY("", "", " backfill=no"), ANY("", "", " consolidate=no"),
+	          ANY("", " hold_after=300"));
 	add_queues(w);
 	add_nodes(w);
 }

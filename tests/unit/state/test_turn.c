@@ -80,11 +80,10 @@ static void submit_some(struct world *w, struct dice *d)
 
 		w->who.user = PICK(d, "ada", "bob");
 		w->who.uid = (uint32_t)*w->who.user;
-		buf_printf(&options, "cpus-per-task=%s time=%s nice=%s%s",
-		           PICK(d, "3", "4"), PICK(d, "10", "20"),
-		           PICK(d, "0", "0", "0", "1"),
-		           PICK(d, "", "", "", " hold", " begin=now+600",
-		                " array=0-2"));
+		dice_puts(
+		    d, &options, "cpus-per-task=%s time=%s nice=%s%s",
+		    ANY("3", "4"), ANY("10", "20"), ANY("0", "0", "0", "1"),
+		    ANY("", "", "", " hold", " begin=now+600", " array=0-2"));
 		buf_addc(&options, '\0');
 		id = world_submit(w, options.data);
 		buf_free(&options);
@@ -172,10 +171,11 @@ static uint64_t submit_for_top(struct world *w, struct dice *d)
 	w->who.user = PICK(d, "ada", "bob", "eve");
 	w->who.uid = (uint32_t)*w->who.user;
 	w->who.operator_ = true;
-	buf_printf(&options, "queue=%s cpus-per-task=%s priority=%u time=%s%s",
-	           PICK(d, "batch", "batch", "other"), PICK(d, "1", "4"),
-	           roll(d, 3) ? 0 : roll(d, 200), PICK(d, "10", "20"),
-	           PICK(d, "", "", "", " array=0-2"));
+	dice_puts(d, &options, "time=%s%s", ANY("10", "20"),
+	          ANY("", "", "", " array=0-2"));
+	buf_printf(&options, " priority=%u", roll(d, 3) ? 0 : roll(d, 200));
+	dice_puts(d, &options, " queue=%s cpus-per-task=%s",
+	          ANY("batch", "batch", "other"), ANY("1", "4"));
 	buf_addc(&options, '\0');
 	id = world_submit(w, options.data);
 	buf_free(&options);
@@ -199,19 +199,20 @@ static bool is_first(const struct world *w, const struct job *job)
 DICE_TEST(the_top_is_before_all, seed)
 {
 	struct dice d = dice_of(seed);
+	struct buf conf = { 0 };
 	const char *heavy;
-	char conf[400];
 	struct world w;
 	uint64_t last = 0;
 
-	snprintf(conf, sizeof(conf),
-	         "default_queue = \"batch\"\npool here { runner = local }\n"
-	         "queue batch { }\nqueue other { }\n"
-	         "scheduling { age_weight = %s size_weight = %s "
-	         "fairshare_weight = %s hold_after = \"1000d\" }\n",
-	         PICK(&d, "0", "1", "1000"), PICK(&d, "0", "50"),
-	         PICK(&d, "0", "10", "1000"));
-	world_with_node(&w, conf);
+	dice_puts(&d, &conf,
+	          "default_queue = \"batch\"\npool here { runner = local }\n"
+	          "queue batch { }\nqueue other { }\n"
+	          "scheduling { age_weight = %s size_weight = %s "
+	          "fairshare_weight = %s hold_after = \"1000d\" }\n",
+	          ANY("0", "1", "1000"), ANY("0", "50"),
+	          ANY("0", "10", "1000"));
+	world_with_node(&w, conf.data);
+	buf_free(&conf);
 	world_submit(&w, "cpus-per-task=4 class=interactive");
 	world_run(&w);
 	for (int i = 0; i < JOBS / 2; i++)

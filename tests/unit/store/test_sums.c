@@ -274,8 +274,8 @@ static void turn_clock(struct history *h)
 static void submit(struct history *h)
 {
 	static const int64_t gpus[] = { 0, 500, 1000, 2000 };
-	struct asked job = { .user = (int)draw(h, USERS),
-		             .queue = (int)draw(h, QUEUES) };
+	int user = (int)draw(h, USERS), queue = (int)draw(h, QUEUES);
+	struct asked job = { .user = user, .queue = queue };
 	uint64_t tasks = 1 + draw(h, 3), id;
 	char *text;
 
