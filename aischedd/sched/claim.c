@@ -150,18 +150,22 @@ static void count_mover(struct pass *p, const struct claim_holder *h, int sign)
 }
 
 /* Whether a run that grows may have one more task on the node: it may have
- * demands for the number of its nodes, and of its tasks on each. */
+ * demands for the number of its nodes, of its tasks on each, and of its nodes
+ * of some kind. */
 static bool may_have(struct pass *p, uint32_t run, uint32_t node)
 {
 	const struct snap_reqs *r = &p->snap->req;
 	uint32_t req = p->snap->run.req[run], have, own;
+	struct place_growth more = pass_growth(p, run);
+	bool right;
 
-	if (!r->nodes[req] && !r->tasks_per_node[req])
-		return true;
 	have = pass_own(p, run, true);
 	own = p->place->own[node];
+	/* All nodes that the job is to open then come later. */
+	more.later += more.opens && own;
+	right = place_grows_right(p->place, req, node, &more);
 	pass_own(p, run, false);
-	if (r->tasks_per_node[req] && own >= r->tasks_per_node[req])
+	if (!right || (r->tasks_per_node[req] && own >= r->tasks_per_node[req]))
 		return false;
 	return !r->nodes[req] || own || have < r->nodes[req];
 }

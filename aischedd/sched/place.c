@@ -175,6 +175,20 @@ void place_count_wants(const struct place *p, uint32_t req,
 	}
 }
 
+bool place_grows_right(const struct place *p, uint32_t req, uint32_t node,
+                       const struct place_growth *more)
+{
+	const struct allowed *a = match_req(p->match, req);
+	uint32_t at = p->own[node] ? a->nclasses : class_at(p, a, node);
+
+	for (uint32_t k = 0; k < a->ncounts; k++) {
+		if (more->wants[k] > more->later &&
+		    (at == a->nclasses || !(a->counted[at] >> k & 1)))
+			return false;
+	}
+	return true;
+}
+
 /* Whether each part of the constraint that counts nodes holds on enough of
  * these nodes. */
 static bool has_counts(const struct place *p, const struct allowed *a,

@@ -200,6 +200,12 @@ bool place_fits(const struct place *p, uint32_t req, uint32_t node, int64_t n);
 void place_count_wants(const struct place *p, uint32_t req,
                        uint32_t ret[CONSTRAINT_MAX_COUNTS]);
 
+/* Whether a job whose tasks are in place->own may get its next task on the
+ * node: each part of the constraint holds there that needs more new nodes than
+ * the job gets later. */
+bool place_grows_right(const struct place *p, uint32_t req, uint32_t node,
+                       const struct place_growth *more);
+
 /* Try to place more tasks. place_try_grow() does so for a running job, whose
  * tasks are in place->own; place_try_more() places one, for a job that starts
  * in this pass and has its first task on `node`. */
