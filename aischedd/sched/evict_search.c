@@ -183,6 +183,54 @@ static bool try_run(struct evictor *e, uint32_t run)
 	       place_try(e->p->place, d.req, tasks, IN_OPEN, NULL);
 }
 
+/* Add the tasks of a run that the trial has moved to place->own, and subtract
+ * those that are evicted (sign 1), or undo that (-1). Returns how many tasks
+ * that adds. */
+static int64_t own_moved(struct evictor *e, uint32_t run, int sign)
+{
+	const struct evict_moved *m = e->moved.p;
+	const struct place *place = e->p->place;
+	int64_t n = 0;
+
+	for (size_t i = 0; i < e->moved.n; i++) {
+		for (size_t t = m[i].first_task;
+		     m[i].run == run && t < m[i].first_task + m[i].ntasks;
+		     t++, n++)
+			place->own[place->task[t].node] += (uint32_t)sign;
+	}
+	for (uint32_t t = e->s->run.task_first[run];
+	     t < e->s->run.task_first[run + 1]; t++) {
+		if (e->left[t] == FATE_STAYS)
+			continue;
+		place->own[e->s->task[t].node] -= (uint32_t)sign;
+		n--;
+	}
+	return n;
+}
+
+/* Returns what a run gets of which single tasks move: one task, where the run
+ * then can have as many nodes of each kind as it asks for. Called while its
+ * tasks are in place->own. */
+static struct place_growth growth_of(struct evictor *e, uint32_t run)
+{
+	const struct more *more = e->p->more_node.p;
+	uint32_t req = e->s->run.req[run];
+	int64_t have = snap_run_ntasks(e->s, run) + 1;
+	struct place_growth ret = { .tasks = 1 };
+
+	if (e->s->req.nodes[req] ||
+	    !match_req(e->p->place->match, req)->ncounts)
+		return ret;
+	for (uint32_t i = e->p->more[run]; i; i = more[i - 1].next)
+		have++;
+	have += own_moved(e, run, 1);
+	place_count_wants(e->p->place, req, ret.wants);
+	own_moved(e, run, -1);
+	if (have < e->s->req.tasks[req])
+		ret.later = e->s->req.tasks[req] - (uint32_t)have;
+	return ret;
+}
+
 /* Place one task elsewhere, in the pool and domain of the other tasks of its
  * run. */
 static bool try_task(struct evictor *e, uint32_t run)
@@ -190,8 +238,7 @@ static bool try_task(struct evictor *e, uint32_t run)
 	bool found;
 
 	pass_own(e->p, run, true);
-	found = place_try_grow(e->p->place, run,
-	                       (struct place_growth){ .tasks = 1 }, NULL);
+	found = place_try_grow(e->p->place, run, growth_of(e, run), NULL);
 	pass_own(e->p, run, false);
 	return found;
 }
