@@ -98,6 +98,24 @@ static void free_due(struct future_walk *w, struct future_due *d)
 	d->ntasks = 0;
 }
 
+/* Whether the entry is of tasks on trial that start now. */
+static bool starts_now(const struct future *a, const struct future_due *d)
+{
+	return d == &a->trial && d->start <= a->s->now;
+}
+
+/* Set on what the choice of devices for an entry depends: the GPUs that its job
+ * has there, and those that others are promised. Entries are placed as if none
+ * were promised; only tasks on trial that start now are placed like those that
+ * do start. */
+static void begin_due(struct future_walk *w, const struct future_due *d)
+{
+	struct work *then = w->a->then;
+
+	then->awaited = starts_now(w->a, d) ? w->a->p->work->awaited : NULL;
+	then->own_gpus[w->node] = d->own;
+}
+
 /* Place the tasks of an entry as fit_task() does. If some do not fit, subtract
  * only their amounts, and set w->cut to the entry. */
 static void place_due(struct future_walk *w, struct future_due *d)
@@ -117,12 +135,7 @@ static void place_due(struct future_walk *w, struct future_due *d)
 	}
 	if (d->nwithheld)
 		withhold(w, d, 0);
-	/* Entries are placed as if no job was promised anything; only tasks on
-	 * trial that start now are placed like those that do start. */
-	then->awaited = d == &w->a->trial && d->start <= w->a->s->now
-	                    ? w->a->p->work->awaited
-	                    : NULL;
-	then->own_gpus[w->node] = d->own;
+	begin_due(w, d);
 	if (d->resumes != SNAP_NONE)
 		n = fit_cpus_again(then, d->req, then->snap->task + d->resumes);
 	else
@@ -259,9 +272,12 @@ static void place_start(struct future_walk *w, struct future_due *d)
 {
 	struct future *a = w->a;
 
-	if (d == &a->trial && d->start <= a->s->now &&
-	    fit_count(a->then, d->req, w->node, 0, d->n) >= d->n)
+	if (!starts_now(a, d))
+		return;
+	begin_due(w, d);
+	if (fit_count(a->then, d->req, w->node, 0, d->n) >= d->n)
 		place_due(w, d);
+	a->then->own_gpus[w->node] = 0;
 }
 
 void future_walk_begin(struct future_walk *w, struct future *a, uint32_t node)
