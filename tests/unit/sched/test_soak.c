@@ -591,6 +591,33 @@ static bool makes_way(const struct soak *w, const struct snap *s,
 	return by->nclaims || by->gains;
 }
 
+static bool holds_node(const struct soak_job *job, uint32_t node)
+{
+	uint32_t i = 0;
+
+	while (i < job->nclaims && job->claim[i] != node)
+		i++;
+	return i < job->nclaims;
+}
+
+/* Whether this plan claims a node for another job that job i had claimed. That
+ * job would have evicted job i at once, so job i may have claimed other nodes
+ * instead. */
+static bool is_displaced(const struct soak *w, const struct soak_job *before,
+                         uint32_t i)
+{
+	bool displaced = false;
+
+	for (uint32_t k = 0; k < before[i].nclaims; k++) {
+		uint32_t node = before[i].claim[k];
+
+		for (uint32_t j = 0; j < w->njobs; j++)
+			displaced |= j != i && holds_node(&w->job[j], node) &&
+			             !holds_node(&before[j], node);
+	}
+	return displaced;
+}
+
 static void do_claims(struct soak *w, const struct snap *s,
                       const struct plan *plan)
 {
@@ -616,6 +643,7 @@ static void do_claims(struct soak *w, const struct snap *s,
 		                  (is->nclaims == was->nclaims &&
 		                   !memcmp(is->claim, was->claim,
 		                           is->nclaims * sizeof(*is->claim))) ||
+		                  (is->nclaims && is_displaced(w, before, i)) ||
 		                  makes_way(w, s, plan, i),
 		              "job %u gives up its claim in\n%s",
 		              (unsigned)i + 1, w->text.data);
