@@ -1,17 +1,21 @@
 /* test_node.c - nodes with the same name in several pools */
 #include "aischedd/state/cluster/node.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/sched/text/text.h"
 #include "aischedd/state/cluster/device.h"
 #include "aischedd/state/cluster/pool.h"
 #include "aischedd/state/cluster/reconf.h"
 #include "aischedd/state/load.h"
 #include "aischedd/state/pass/placed.h"
+#include "aischedd/state/pass/snapshot.h"
 #include "aischedd/state/placement.h"
 #include "aischedd/state/state_priv.h"
+#include "libcommon/mig.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
 
@@ -497,6 +501,182 @@ START_TEST(a_report_about_others_keeps_what_snapshots_share)
 }
 END_TEST
 
+/* --- each member of a report ---------------------------------------------- */
+
+/* The members of struct node_info; whether the snapshots of this test show a
+ * change of it; and a change. */
+#define MEMBERS(X)                                                      \
+	X(name, false, (void)0)                                         \
+	X(ncpus, true, i.ncpus = 3)                                     \
+	X(cpu_numa, true, i.cpu_numa = other)                           \
+	X(cpu_core, true, i.cpu_core = numbers)                         \
+	X(cpu_milli, true, i.cpu_milli = 3500)                          \
+	X(mem_mib, true, i.mem_mib = 7000)                              \
+	X(tmp_mib, true, i.tmp_mib = 7000)                              \
+	X(nnumas, true, i.nnumas = 0)                                   \
+	X(numa_mem, true, i.numa_mem = amounts)                         \
+	X(slots, true, i.slots = 7)                                     \
+	X(ngpus, true, i.ngpus = 1)                                     \
+	X(gpu_type, true, i.gpu_type = "b")                             \
+	X(gpu_mem_mib, true, i.gpu_mem_mib = 30000)                     \
+	X(gpu_numa, true, i.gpu_numa = other)                           \
+	X(gpu_link, true, i.gpu_link = other)                           \
+	X(gpu_parts, true, i.gpu_parts = parts)                         \
+	X(mig, true, i.mig = MIG_A30)                                   \
+	X(used_parts, false, i.used_parts = numbers)                    \
+	X(gpus_named, false, i.gpus_named = false)                      \
+	X(gpu_numas_known, false, i.gpu_numas_known = false)            \
+	X(gpus_shared, false, i.gpus_shared = true)                     \
+	X(gpu_held, true, (i.gpu_held = numbers, i.used_gpu_milli = 5)) \
+	X(policy, false, i.policy = NODE_POLICY_NONE)                   \
+	X(zone_gpus, true, i.zone_gpus = amounts)                       \
+	X(zone_cpus, false, i.zone_cpus = amounts)                      \
+	X(down, true, i.down = true)                                    \
+	X(gone, true, i.gone = true)                                    \
+	X(cordoned, true, i.cordoned = true)                            \
+	X(reason, false, i.reason = "fan")                              \
+	X(features, true, i.features = words)                           \
+	X(taints, true, i.taints = words)                               \
+	X(topology, true, i.topology = "z1")                            \
+	X(used_cpu_milli, true, i.used_cpu_milli = 500)                 \
+	X(used_mem_mib, true, i.used_mem_mib = 500)                     \
+	X(used_tmp_mib, true, i.used_tmp_mib = 500)                     \
+	X(used_gpu_milli, true,                                         \
+	  (i.gpus_named = false, i.used_gpu_milli = 1000))              \
+	X(used_slots, true, i.used_slots = 1)                           \
+	X(devs, true, i.devs.n[0] = 4)                                  \
+	X(used_devs, true, i.used_devs.n[0] = 1)                        \
+	X(device, true, i.device = device + 1)                          \
+	X(ndevices, true, i.ndevices = 1)                               \
+	X(gpu_root, true, i.gpu_root = numbers)                         \
+	X(kinds_named, false, i.kinds_named = 0)                        \
+	X(kinds_rooted, false, i.kinds_rooted = 0)                      \
+	X(kinds_zoned, false, i.kinds_zoned = 0)
+
+static const struct {
+	const char *name;
+	bool shows;
+	size_t at, size;
+} members[] = {
+#define X(member, shows, change)                              \
+	{ #member, shows, offsetof(struct node_info, member), \
+	  sizeof(((struct node_info *)NULL)->member) },
+	MEMBERS(X)
+#undef X
+};
+
+/* Returns a report of which this member differs from the other reports. */
+static struct node_info report(size_t member)
+{
+	static const uint8_t same[4], other[4] = { 1, 1, 0, 1 };
+	static const uint16_t numbers[MIG_PROFILES_MOST] = { 2, 1, 2 };
+	static const int64_t sizes[] = { 4000, 4000 };
+	static const int64_t amounts[LIMIT_SOCKETS] = { 5000, 3000 };
+	static const uint64_t parts[] = { MIG_NO_PARTS, 0 };
+	static const struct run_device device[] = {
+		{ .name = "d0", .root = 1 },
+		{ .name = "d1", .root = 2, .numa = 1 },
+		{ .name = "d2", .root = 3, .numa = 1 },
+	};
+	static const uint16_t core[] = { 0, 1, 2, 3 }, roots[] = { 1, 2 };
+	static const char *const word[] = { "w" };
+	struct strlist words = { .s = word, .n = 1 };
+	struct node_info i = { .name = "n0",
+		               .ncpus = 4,
+		               .cpu_numa = same,
+		               .cpu_core = core,
+		               .cpu_milli = 4000,
+		               .mem_mib = 8000,
+		               .tmp_mib = 8000,
+		               .nnumas = 2,
+		               .numa_mem = sizes,
+		               .slots = 9,
+		               .ngpus = 2,
+		               .gpu_type = "a",
+		               .gpu_mem_mib = 40000,
+		               .gpu_numa = same,
+		               .gpu_link = same,
+		               .gpus_named = true,
+		               .gpu_numas_known = true,
+		               .devs = { { 2 } },
+		               .device = device,
+		               .ndevices = 2,
+		               .gpu_root = roots,
+		               .kinds_named = 1,
+		               .kinds_rooted = 1,
+		               .kinds_zoned = 1 };
+
+	switch (member) {
+#define X(member, shows, change)                 \
+	case offsetof(struct node_info, member): \
+		change;                          \
+		break;
+		MEMBERS(X)
+#undef X
+	}
+	return i;
+}
+
+/* Set ret to what a snapshot shows of the only node. */
+static void put_node(const struct world *w, struct buf *ret)
+{
+	struct arena *arena = arena_new();
+	struct buf all = { 0 };
+
+	buf_clear(ret);
+	snap_write(snap_build(w->state, w->now, arena, NULL, false), &all);
+	buf_puts(ret, strstr(all.data, "\nnode "));
+	buf_free(&all);
+	arena_free(arena);
+}
+
+/* Snapshots share columns of nodes until node_frame_key() changes, which lists
+ * what these have of a node. */
+START_TEST(snapshots_show_each_member_of_a_report)
+{
+	struct buf before = { 0 }, after = { 0 };
+	struct node_info info = report(SIZE_MAX);
+	struct world w;
+
+	world_init(&w, "topology { levels = {rack} }\n"
+	               "pool here { runner = kubernetes }\n"
+	               "device rdma { class = \"c\" }\nqueue batch { }\n");
+	state_node_seen(w.state, 0, &info);
+	state_pool_ready(w.state, 0, true);
+	put_node(&w, &before);
+	info = report(members[_i].at);
+	state_node_seen(w.state, 0, &info);
+	put_node(&w, &after);
+	ck_assert_msg(members[_i].shows ==
+	                  (strcmp(before.data, after.data) != 0),
+	              "%s: %s\n%s", members[_i].name, before.data, after.data);
+	world_check(&w);
+	buf_free(&before);
+	buf_free(&after);
+	world_fini(&w);
+}
+END_TEST
+
+/* A member that is missing in MEMBERS leaves a gap, unless it is where others
+ * would have padding. */
+START_TEST(all_members_of_a_report_are_tested)
+{
+	size_t end = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+		size_t padding = members[i].size < sizeof(void *)
+		                     ? members[i].size - 1
+		                     : sizeof(void *) - 1;
+
+		ck_assert_msg(members[i].at - end <= padding,
+		              "a member before %s is not tested",
+		              members[i].name);
+		end = members[i].at + members[i].size;
+	}
+	ck_assert_uint_lt(sizeof(struct node_info) - end, sizeof(void *));
+}
+END_TEST
+
 /* Report node i with two devices, in this order. */
 static void see_devices(struct world *w, int i, const char *first,
                         const char *second)
@@ -572,5 +752,8 @@ SUITE(node)
 	tcase_add_test(tc, nodes_of_a_pool_that_was_taken_out_go);
 	tcase_add_test(tc, nodes_come_and_go_under_new_names);
 	tcase_add_test(tc, a_report_about_others_keeps_what_snapshots_share);
+	tcase_add_loop_test(tc, snapshots_show_each_member_of_a_report, 0,
+	                    ARRAY_SIZE(members));
+	tcase_add_test(tc, all_members_of_a_report_are_tested);
 	tcase_add_test(tc, tasks_keep_their_devices_as_all_nodes_report);
 }
