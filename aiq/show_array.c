@@ -15,12 +15,22 @@
 /* Maximum number of running, and of failed, tasks to name. */
 enum { IDS_SHOWN = 10 };
 
+/* A row, by its first task. */
+struct named_task {
+	int64_t index;
+	char *id;
+};
+
+struct named_tasks {
+	struct named_task *task;
+	size_t n, cap;
+};
+
 struct sum {
 	uint64_t id;
 	uint32_t rows;
 	uint64_t tasks[JOB_NSTATES]; /* number of tasks in each state */
-	struct buf running, failed;  /* ids of these tasks */
-	uint32_t nrunning, nfailed;
+	struct named_tasks running, failed;
 	/* the row whose details are shown: a waiting one, if there is any */
 	json_t *first;
 	bool first_waits;
@@ -48,11 +58,18 @@ struct arrays *arrays_new(const struct aiq *aiq)
 	return a;
 }
 
+static void tasks_free(struct named_tasks *tasks)
+{
+	for (size_t i = 0; i < tasks->n; i++)
+		free(tasks->task[i].id);
+	free(tasks->task);
+}
+
 void arrays_free(struct arrays *a)
 {
 	for (size_t i = 0; i < a->n; i++) {
-		buf_free(&a->sum[i].running);
-		buf_free(&a->sum[i].failed);
+		tasks_free(&a->sum[i].running);
+		tasks_free(&a->sum[i].failed);
 		json_decref(a->sum[i].first);
 	}
 	free(a);
@@ -72,12 +89,28 @@ static uint32_t count_of(const json_t *job)
 	return n;
 }
 
-static void add_id(struct buf *out, uint32_t *n, const json_t *job)
+/* Returns the first index in the id of a row, such as "14_8" or "14_[8-99]"; -1
+ * if it has none. */
+static int64_t index_of(const char *text)
+{
+	struct jobid id;
+	int64_t index;
+
+	if (jobid_parse(&id, text, NULL) < 0)
+		return -1;
+	index = idset_next(&id.tasks, -1);
+	idset_free(&id.tasks);
+	return index;
+}
+
+static void add_id(struct named_tasks *out, const json_t *job)
 {
 	const char *id = show_text_of(job, "display_id");
 
-	if (id && ++*n <= IDS_SHOWN)
-		buf_printf(out, "%s%s", out->len ? ", " : "", id);
+	if (!id)
+		return;
+	out->task = GROW(out->task, out->n, &out->cap);
+	out->task[out->n++] = (struct named_task){ index_of(id), xstrdup(id) };
 }
 
 static void sum_add(struct sum *sum, json_t *job)
@@ -90,10 +123,10 @@ static void sum_add(struct sum *sum, json_t *job)
 		return;
 	sum->tasks[state] += count_of(job);
 	if (state == JOB_RUNNING)
-		add_id(&sum->running, &sum->nrunning, job);
+		add_id(&sum->running, job);
 	else if (job_state_is_final((enum job_state)state) &&
 	         state != JOB_COMPLETED)
-		add_id(&sum->failed, &sum->nfailed, job);
+		add_id(&sum->failed, job);
 	if (!sum->first || (state == JOB_PENDING && !sum->first_waits)) {
 		json_decref(sum->first);
 		sum->first = json_incref(job);
@@ -116,12 +149,26 @@ bool arrays_take(struct arrays *a, json_t *job)
 	return false;
 }
 
-static void show_ids(const char *label, const struct buf *ids, uint32_t n)
+static int by_index(const void *a, const void *b)
 {
-	if (n > IDS_SHOWN)
-		show_line(label, "%s and %u more", ids->data, n - IDS_SHOWN);
-	else if (n)
-		show_line(label, "%s", ids->data);
+	const struct named_task *x = a, *y = b;
+
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+static void show_ids(const char *label, const struct named_tasks *tasks)
+{
+	struct buf text = { 0 };
+
+	if (!tasks->n)
+		return;
+	qsort(tasks->task, tasks->n, sizeof(*tasks->task), by_index);
+	for (size_t i = 0; i < tasks->n && i < IDS_SHOWN; i++)
+		buf_printf(&text, "%s%s", i ? ", " : "", tasks->task[i].id);
+	if (tasks->n > IDS_SHOWN)
+		buf_printf(&text, " and %zu more", tasks->n - IDS_SHOWN);
+	show_line(label, "%s", text.data);
+	buf_free(&text);
 }
 
 /* Print "50 tasks: 20 PENDING, 4 RUNNING, 26 COMPLETED". */
@@ -152,8 +199,8 @@ static void sum_show(const struct sum *sum)
 	put_clean(stdout, name ? name : "", name ? strlen(name) : 0);
 	putchar('\n');
 	show_states(sum);
-	show_ids("running", &sum->running, sum->nrunning);
-	show_ids("not completed", &sum->failed, sum->nfailed);
+	show_ids("running", &sum->running);
+	show_ids("not completed", &sum->failed);
 	if (sum->first_waits)
 		show_why(sum->first);
 	show_owner(sum->first);

@@ -157,6 +157,13 @@ ok "it is short" [ "$(echo "$told" | wc -l)" -lt 24 ]
 is "each by itself" "$(aiq --tasks "$sum_id" | grep -c "^job ${sum_id}_")" 9
 like "one task is told in full" "$(aiq "${sum_id}_3")" '^  state +FAILED, exit status 7'
 aicancel --wait "$sum_id"
+id=$(submit -H -a 1-12 --wrap true)
+for task in 12 2 10; do
+	aicancel --wait "${id}_$task"
+done
+like "tasks are named in the order of their indices" "$(aiq "$id")" \
+	"^  not completed +${id}_2, ${id}_10, ${id}_12$"
+aicancel --wait "$id"
 
 # --- many jobs at once -----------------------------------------------------
 
