@@ -77,7 +77,9 @@ static void print_answer(const struct ctl *ctl, const json_t *answer)
 	       (long long)json_integer_value(json_object_get(answer, "gone")));
 }
 
-/* Send a file without errors, and its entries; returns the exit status. */
+/* Send a file and its entries; returns the exit status. The errors that the
+ * tool has found are sent, too: with any of them the daemon takes nothing, and
+ * tells all errors in the order of the file. */
 static int send_file(struct ctl *ctl, const char *name, const struct buf *text,
                      struct crontab *tab)
 {
@@ -95,6 +97,8 @@ static int send_file(struct ctl *ctl, const char *name, const struct buf *text,
 		buf_add(&raw, tab->raw.data, tab->raw.len);
 	answer = ctl_send(ctl, req, &raw, NULL, NULL, &why);
 	if (!answer) {
+		if (tab->errors.len)
+			fputs(tab->errors.data, stderr);
 		ctl_warn(ctl, "cron: %s", why.text);
 	} else if (!print_errors(name, answer)) {
 		print_answer(ctl, answer);
@@ -121,10 +125,7 @@ static int put_file(struct ctl *ctl, const char *name, const struct buf *text)
 	}
 	crontab_read(&tab, name, text->len ? text->data : "", text->len, &user,
 	             time(NULL));
-	if (tab.errors.len)
-		fputs(tab.errors.data, stderr);
-	else
-		status = send_file(ctl, name, text, &tab);
+	status = send_file(ctl, name, text, &tab);
 	crontab_fini(&tab);
 	user_fini(&user);
 	return status;

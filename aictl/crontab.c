@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aictl/words.h"
+#include "libcommon/clean.h"
 #include "libcommon/client/batch.h"
 #include "libcommon/export.h"
 #include "libcommon/mail.h"
@@ -33,7 +34,14 @@ struct reading_tab {
 
 static void fail(struct reading_tab *r, const struct err *err)
 {
-	buf_printf(&r->tab->errors, "%s:%d: %s\n", r->name, r->line, err->text);
+	struct err clean = *err; /* its text may end within a character */
+	size_t len = text_clean(clean.text, strlen(clean.text));
+
+	buf_printf(&r->tab->errors, "%s:%d: %.*s\n", r->name, r->line, (int)len,
+	           clean.text);
+	json_array_append_new(r->tab->entries,
+	                      json_pack("{s:i, s:s%}", "line", r->line, "error",
+	                                clean.text, len));
 }
 
 static void begin_entry(struct reading_tab *r)
@@ -262,8 +270,10 @@ static int put_entry(struct reading_tab *r, const char *command,
 
 	buf_printf(raw, "#!/bin/sh\n%s\n", command);
 	script_len = raw->len - start;
-	if (export_env(raw, r->options.export_env, r->env, err) < 0)
+	if (export_env(raw, r->options.export_env, r->env, err) < 0) {
+		raw->len = start;
 		return -1;
+	}
 	json_array_append_new(
 	    r->tab->entries,
 	    json_pack("{s:i, s:o, s:o, s:I, s:I}", "line", r->line, "spec",

@@ -21,7 +21,8 @@ struct crontab_user {
 };
 
 struct crontab {
-	json_t *entries;   /* the entries as a cron_file request has them */
+	json_t *entries;   /* entries and errors as a cron_file request has
+	                      them, in the order of the file */
 	struct buf raw;    /* their scripts and environments */
 	struct buf errors; /* "name:line: text", one a line */
 };

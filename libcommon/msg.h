@@ -94,7 +94,8 @@
  * cron_file user, entries [{line, spec, cron,     made, kept, gone; without
  *           script_len, env_len}], text_len; raw: entries: parts: the file
  *           the file, then scripts and
- *           environments
+ *           environments; or, in an entry,
+ *           error in place of all but line
  * reload    -                                     warnings [text]
  * status    -                                     see man aictl
  * metrics   -                                     parts: text for Prometheus

@@ -19,10 +19,11 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-/* An entry of the file. same: the user's existing entry that equals it,
- * or NULL. */
+/* An entry of the file. error: why it is refused, or NULL. same: the user's
+ * existing entry that equals it, or NULL. */
 struct file_entry {
 	json_int_t line;
+	const char *error;
 	struct spec spec;
 	struct cron_rule rule;
 	const char *script, *env;
@@ -61,12 +62,6 @@ static void import_fini(struct import *m)
 	arena_free(m->arena);
 }
 
-static void add_error(struct import *m, json_int_t line, const struct err *err)
-{
-	json_array_append_new(m->errors, json_pack("{s:I, s:s}", "line", line,
-	                                           "text", err->text));
-}
-
 /* --- reading the request ------------------------------------------------ */
 
 static int read_entry(struct import *m, struct file_entry *e, json_t *json,
@@ -75,7 +70,15 @@ static int read_entry(struct import *m, struct file_entry *e, json_t *json,
 	json_int_t script_len, env_len;
 	json_t *spec, *cron;
 	json_error_t why;
+	const char *text;
 
+	/* The tool could not read this line: it is only to be told with those
+	 * that the daemon refuses. */
+	if (!json_unpack(json, "{s:I, s:s !}", "line", &e->line, "error",
+	                 &text)) {
+		e->error = text;
+		return 0;
+	}
 	if (json_unpack_ex(json, &why, JSON_STRICT, "{s:I, s:o, s:o, s:I, s:I}",
 	                   "line", &e->line, "spec", &spec, "cron", &cron,
 	                   "script_len", &script_len, "env_len", &env_len) < 0)
@@ -94,10 +97,8 @@ static int read_entry(struct import *m, struct file_entry *e, json_t *json,
 		               "cron_file: cron must be an object");
 	cron_rule_init(&e->rule);
 	if (spec_from_json(&e->spec, spec, m->arena, err) < 0 ||
-	    cron_read_rule(&e->rule, cron, err) < 0) {
-		add_error(m, e->line, err);
-		return 0;
-	}
+	    cron_read_rule(&e->rule, cron, err) < 0)
+		e->error = arena_strdup(m->arena, err->text);
 	return 0;
 }
 
@@ -153,13 +154,22 @@ static int check_entry(struct import *m, struct file_entry *e, struct err *err)
 	return submit_check_one(m->d, m->owner, &e->spec, &ahead, &queue, err);
 }
 
+/* Collect all errors, in the order of the file. */
 static void check_entries(struct import *m)
 {
 	struct err err;
 
-	for (size_t i = 0; i < m->n; i++)
-		if (check_entry(m, &m->entry[i], &err) < 0)
-			add_error(m, m->entry[i].line, &err);
+	for (size_t i = 0; i < m->n; i++) {
+		struct file_entry *e = &m->entry[i];
+		const char *error = e->error;
+
+		if (!error && check_entry(m, e, &err) < 0)
+			error = err.text;
+		if (error)
+			json_array_append_new(
+			    m->errors, json_pack("{s:I, s:s}", "line", e->line,
+			                         "text", error));
+	}
 }
 
 static int take_blobs(struct import *m, struct err *err)
@@ -187,14 +197,16 @@ static bool is_of_file(const struct import *m, const struct cron_entry *e)
 static int check_count(const struct import *m, struct err *err)
 {
 	const struct cron_entry *e = state_first_cron(m->d->state);
-	size_t gone = 0;
+	size_t gone = 0, n = 0;
 
 	for (; e; e = e->next)
 		gone += is_of_file(m, e);
-	if (m->n <= gone)
+	for (size_t i = 0; i < m->n; i++)
+		n += !m->entry[i].error;
+	if (n <= gone)
 		return 0;
 	return state_cron_check_count(m->d->state, m->owner->uid,
-	                              (uint32_t)(m->n - gone), err);
+	                              (uint32_t)(n - gone), err);
 }
 
 /* --- comparing with existing entries ------------------------------------ */
@@ -367,8 +379,7 @@ static int import(struct import *m, const struct request_in *in,
 	}
 	if (read_import(m, in, err) < 0 || check_count(m, err) < 0)
 		return -1;
-	if (!json_array_size(m->errors))
-		check_entries(m);
+	check_entries(m);
 	if (json_array_size(m->errors))
 		return 0;
 	if (replace(m, err) < 0)

@@ -337,6 +337,10 @@ like "with each mistake" "$err" "bad:2: .*hour"
 like "and its line" "$err" "bad:3: .*crontab"
 is "nothing has changed" "$(aictl cron list --json | jq -c '[.cron[].cron_id]')" \
 	"$ids"
+printf '#SCRON -q none\n0 4 * * * true\n0 99 * * * true\n#SCRON -q gone\n0 5 * * * true\n' >bad
+run aictl cron import bad
+is "all mistakes are told at once, in the order of lines" \
+	"$(echo "$err" | grep -o '^bad:[0-9]*' | tr '\n' ' ')" "bad:2 bad:3 bad:5 "
 printf '0 3 * * * true\n#SCRON -q none\n0 4 * * * true\n' >bad
 run aictl cron import bad
 like "what the daemon refuses has its line" "$err" "^bad:3: .*none"
