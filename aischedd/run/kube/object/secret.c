@@ -61,7 +61,7 @@ static bool is_local(const char *var, size_t len)
 		"HOME", "HOSTNAME", "LD_LIBRARY_PATH", "LD_PRELOAD", "OLDPWD",
 		"PATH", "PWD", "SHELL", "SHLVL", "TMPDIR", "_",
 		/* Set for each pod, below. */
-		RUN_ID_VAR, "RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR",
+		"RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR",
 		KUBE_NODE_VAR, NULL
 	};
 	static const char *const ours[] = { "GTIDS",  "JOB_GPUS", "LOCALID",
@@ -181,13 +181,15 @@ static void env_file(struct buf *common, struct buf *own,
                      int64_t now)
 {
 	struct order order = { .job = *job };
-	struct env_of of = { .order = &order, .start = now };
+	char name[KUBE_NAME_SIZE];
+	struct env_of of = { .order = &order, .start = now, .run_id = name };
 	struct arena *arena = arena_new();
 	struct buf nodes = { 0 };
 
 	for (uint32_t i = 0; i < job->ntasks; i++)
 		buf_printf(&nodes, "%s%s", i ? "," : "", job->node_name[i]);
 	order.host = nodes.data;
+	kube_object_name(name, home->cluster, job->job, job->attempt);
 	for (char **var = env_build(&of, arena); *var; var++) {
 		const char *eq = strchr(*var, '=');
 		size_t len = eq ? (size_t)(eq - *var) : 0;

@@ -705,6 +705,24 @@ START_TEST(each_pod_of_a_gang_is_a_node)
 }
 END_TEST
 
+/* It is not that of the job in which this one was submitted. */
+START_TEST(a_pod_knows_which_start_of_its_job_it_is)
+{
+	char *own;
+	json_t *obj;
+
+	job.array_job = 99;
+	job.env = "AISCHED_RUN_ID=old";
+	job.env_len = 19;
+	obj = kube_object_secret(&home, &job, 1000, &own);
+	ck_assert_msg(is_last(own, "AISCHED_RUN_ID=",
+	                      "AISCHED_RUN_ID='aj-my-cluster-17-3'\n"),
+	              "%s", own);
+	json_decref(obj);
+	free(own);
+}
+END_TEST
+
 START_TEST(a_pod_knows_its_node_from_the_kubelet)
 {
 	json_t *obj = made(), *secret, *env;
@@ -1103,6 +1121,7 @@ SUITE(kube_object)
 	tcase_add_test(tc, arguments_are_what_was_said);
 	tcase_add_test(tc, without_image);
 	tcase_add_test(tc, secret_is_text);
+	tcase_add_test(tc, a_pod_knows_which_start_of_its_job_it_is);
 	tcase_add_test(tc, each_pod_of_a_gang_is_a_node);
 	tcase_add_test(tc, a_pod_knows_its_node_from_the_kubelet);
 	tcase_add_test(tc, tasks_of_an_array_share_a_secret);
