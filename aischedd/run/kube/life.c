@@ -20,9 +20,9 @@
 #include "libcommon/mem.h"
 
 /* Returns the text of a start that took longer than s seconds, on the heap: "2
- * of 8 pods did not run within 300 s, the first aj-c-7-1-3-x on node n3". Marks
- * the slots of these pods as failed, so that their nodes are reported as being
- * at fault. */
+ * of 8 pods did not run within 300 s, the first aj-c-7-1-3-x on node n3", or
+ * why the job does not begin although all have run. Marks the slots of these
+ * pods as failed, so that their nodes are reported as being at fault. */
 static char *late_text(struct kube_attempt *a, int64_t s)
 {
 	const struct kube_slot *first = NULL;
@@ -41,10 +41,17 @@ static char *late_text(struct kube_attempt *a, int64_t s)
 			name = task ? task->pod.name : "";
 		}
 	}
+	if (!n)
+		return xasprintf("%s within %lld s%s%s",
+		                 a->make.service
+		                     ? "its pods ran, but had no Service"
+		                     : "its pods did not all run at once",
+		                 (long long)s, a->make.wait ? ": " : "",
+		                 a->make.wait ? a->make.wait : "");
 	return xasprintf("%u of %u pods did not run within %lld s, the first "
 	                 "%s on node %s%s%s",
 	                 n, a->slots.n, (long long)s,
-	                 *name ? name : "was to run", first ? first->node : "",
+	                 *name ? name : "was to run", first->node,
 	                 a->make.wait ? ": " : "",
 	                 a->make.wait ? a->make.wait : "");
 }
