@@ -414,15 +414,17 @@ static void deal_memory(const struct state *state, struct node *node)
 
 /* If the runner only counts CPUs but the configuration gives the node several
  * NUMA nodes: make up a list of CPUs, each a core of its own, divided evenly
- * among the NUMA nodes. */
-static void deal_cpus(struct node *node)
+ * among the NUMA nodes. A runner that binds no tasks needs none: their CPUs are
+ * those of all NUMA nodes. */
+static void deal_cpus(const struct state *state, struct node *node)
 {
+	const struct conf_pool *pool = &state->conf->pools[node->pool];
 	uint32_t n = (uint32_t)(node->cpu_milli / 1000);
 
 	if (node->ncpus_found)
 		return;
 	node->ncpus = 0;
-	if (count_numas(node->conf) <= 1)
+	if (count_numas(node->conf) <= 1 || !runner_traits(pool->runner)->binds)
 		return;
 	free(node->cpu_numa);
 	free(node->cpu_core);
@@ -481,7 +483,7 @@ void node_apply_conf(struct state *state, struct node *node)
 	if (node->cpu_reserved)
 		memset(node->cpu_reserved, 0, node->ncpus * sizeof(bool));
 	if (!node->conf) {
-		deal_cpus(node);
+		deal_cpus(state, node);
 		deal_memory(state, node);
 		return;
 	}
@@ -495,7 +497,7 @@ void node_apply_conf(struct state *state, struct node *node)
 		     i++)
 			node->cpu_reserved[i] = true;
 	}
-	deal_cpus(node);
+	deal_cpus(state, node);
 	if (node->conf->memory != CONF_NONE)
 		node->mem_mib = node->conf->memory;
 	if (node->conf->tmp != CONF_NONE)

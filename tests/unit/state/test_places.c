@@ -115,6 +115,7 @@ static void counted_node(struct world *w)
 		                  .gpu_numa = zero,
 		                  .gpu_link = zero };
 
+	info.gpus_named = runner_traits(w->conf->pools[0].runner)->has_api;
 	state_node_seen(w->state, 0, &info);
 	state_pool_ready(w->state, 0, true);
 }
@@ -159,9 +160,32 @@ START_TEST(sockets)
 }
 END_TEST
 
+/* --numa is about GPUs where nobody binds CPUs: the second job would get none
+ * in the NUMA node of its GPU. */
+START_TEST(cpus_that_nobody_binds_are_in_no_numa_node)
+{
+	static const char *const steps[] = {
+		"snap node => node g0 cpus=6.5 mem=1G gpus=4 gpu_numa=0*2,1*2",
+		"submit gpus-per-task=1 cpus-per-task=2 numa=strict",
+		"submit gpus-per-task=1 cpus-per-task=4 numa=strict", "run",
+		NULL
+	};
+	struct world w;
+
+	world_init(&w, "pool here { runner = kubernetes }\nqueue batch { }\n"
+	               "node g0 { sockets = 2 }");
+	counted_node(&w);
+	world_play(&w, "sockets of a cluster", steps);
+	ck_assert_int_ne(state_job(w.state, 1)->state, JOB_PENDING);
+	ck_assert_int_ne(state_job(w.state, 2)->state, JOB_PENDING);
+	world_fini(&w);
+}
+END_TEST
+
 SUITE(places)
 {
 	tcase_add_loop_test(tc, play, 0, ARRAY_SIZE(plays));
 	tcase_add_test(tc, a_level_that_is_gone);
 	tcase_add_loop_test(tc, sockets, 0, ARRAY_SIZE(nodes));
+	tcase_add_test(tc, cpus_that_nobody_binds_are_in_no_numa_node);
 }
