@@ -73,8 +73,14 @@ static int64_t waited(const struct job *job)
 	           : 0;
 }
 
+static uint32_t count_uses(const struct placement *p)
+{
+	return p ? p->task[p->ntasks].cpu_first : 0;
+}
+
 static void copy_job(struct state *state, struct placed_run *run)
 {
+	const struct placement *leaving = run->job->runs->leaving;
 	struct job *job = run->job;
 	int64_t due = job_due(job);
 	bool suspended = job->state == JOB_SUSPENDED;
@@ -84,7 +90,9 @@ static void copy_job(struct state *state, struct placed_run *run)
 		.job = job,
 		.key = placed_key(state, job),
 		.place = job->place,
-		.leaving = job->runs->leaving,
+		.leaving = leaving,
+		.ntasks = job->place->ntasks + (leaving ? leaving->ntasks : 0),
+		.nuse = count_uses(job->place) + count_uses(leaving),
 		.id = job->id,
 		.priority = job->priority,
 		.start = job->runs->start,

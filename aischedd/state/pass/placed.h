@@ -21,6 +21,7 @@ struct placed_run {
 	struct job *job; /* NULL: it no longer holds nodes */
 	const struct placed_key *key;
 	const struct placement *place, *leaving;
+	uint32_t ntasks, nuse; /* of both: their tasks, and CPUs of these */
 	uint64_t id;
 	/* as in struct snap_run */
 	int64_t priority, start, end, safe, waited, ran;

@@ -192,15 +192,11 @@ void snapshot_run(struct build *b)
 	struct run_columns c;
 
 	for (size_t i = 0; i < b->nheld; i++) {
-		const struct placement *p = b->held[i].place;
-		const struct placement *l = b->held[i].leaving;
-
 		if (!b->held[i].job)
 			continue;
-		n += l ? 2 : 1;
-		ntasks += p->ntasks + (l ? l->ntasks : 0);
-		nuse += p->task[p->ntasks].cpu_first;
-		nuse += l ? l->task[l->ntasks].cpu_first : 0;
+		n += b->held[i].leaving ? 2 : 1;
+		ntasks += b->held[i].ntasks;
+		nuse += b->held[i].nuse;
 	}
 	c = run_columns(b, n, ntasks, nuse);
 	snapshot_expect_reqs(b, n + 1);

@@ -184,11 +184,9 @@ static struct node_hold *hold_new(const struct placed_run *run)
 {
 	const struct row_key *req = (const void *)run->key->text;
 	const struct placement *p = run->place, *l = run->leaving;
-	size_t n = (size_t)p->ntasks + (l ? l->ntasks : 0) + 1;
-	size_t nuse = p->task[p->ntasks].cpu_first +
-	              (l ? l->task[l->ntasks].cpu_first : 0);
-	struct node_hold *h =
-	    xmalloc(sizeof(*h) + n * sizeof(*h->task) + nuse * sizeof(*h->use));
+	size_t n = (size_t)run->ntasks + 1;
+	struct node_hold *h = xmalloc(sizeof(*h) + n * sizeof(*h->task) +
+	                              run->nuse * sizeof(*h->use));
 
 	*h = (struct node_hold){ .cpus = run->suspended ? 0 : req->cpus,
 		                 .mem = req->mem,
