@@ -345,7 +345,7 @@ void work_fill(struct work *w, uint32_t i, enum work_kind kind)
 		w->device[d] = have;
 		if (w->slices)
 			w->slices[d] = empty ? 0 : w->slices_now[d];
-		gpu += have;
+		gpu += have > 0 ? have : 0;
 		whole += have == 1000;
 	}
 	for (uint32_t t = n->cpu_first[i]; t < n->cpu_first[i + 1]; t++) {
