@@ -221,14 +221,14 @@ calls_are "with none more" <<-END
 END
 id=$(aisub --parsable -n 2 --gpus-per-task 1 --nodelist dra-0 --wrap true)
 ok "a gang of such tasks runs" wait_for is_state "$id" RUNNING
-calls_are "that took three calls more a pod" <<-END
+calls_are "that took two calls more, and one a pod" <<-END
 	1 create jobs
 	2 create pods/binding
-	2 create resourceclaims
+	1 create resourceclaims
 	1 create secrets
 	1 create services
 	2 patch pods/status
-	2 update resourceclaims/status
+	1 update resourceclaims/status
 END
 
 # METRIC: prints its value

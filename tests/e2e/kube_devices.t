@@ -158,11 +158,13 @@ ok "nothing is left" wait_for nothing_is_left
 
 id=$(aisub --parsable -n 2 --gpus-per-task 2 --nodelist n-0 --wrap true)
 ok "a gang runs" wait_for is_state "$id" RUNNING
-is "each pod has its own" "$(devices "$id")" "gpu-0 gpu-1 
-gpu-2 gpu-3 "
-is "by its status" "$(kube -n "$ns" get pods -l "aisched.io/job-id=$id" -o \
-	'jsonpath={range .items[*]}{.status.extendedResourceClaimStatus.resourceClaimName} {end}')" \
-	"aj-test-$id-1-0 aj-test-$id-1-1 "
+is "by one claim, in which each pod has a request" "$(kube -n "$ns" get \
+	resourceclaims -l "aisched.io/job-id=$id" -o \
+	'jsonpath={range .items[*].status.allocation.devices.results[*]}{.request}={.device} {end}')" \
+	"gpus-0=gpu-0 gpus-0=gpu-1 gpus-1=gpu-2 gpus-1=gpu-3 "
+is "which its status names" "$(kube -n "$ns" get pods -l "aisched.io/job-id=$id" -o \
+	'jsonpath={range .items[*].status.extendedResourceClaimStatus}{.resourceClaimName}/{.requestMappings[*].requestName} {end}')" \
+	"aj-test-$id-1-0/gpus-0 aj-test-$id-1-0/gpus-1 "
 aicancel --wait "$id"
 ok "nothing is left of it" wait_for nothing_is_left
 

@@ -113,6 +113,10 @@ ok "each task of a gang gets one" \
 is "the tasks see those of their claims" \
 	"$(seen "$work/$gang.0" "$work/$gang.1" "$work/$gang.2")" \
 	"$(given "$gang")"
+is "each that of its request" "$(for i in 0 1 2; do
+	echo "gpus-$i=$(cat "$work/$gang.$i")"
+done)" "$(kube -n "$ns" get resourceclaims -l "aisched.io/job-id=$gang" -o \
+	'jsonpath={range .items[*].status.allocation.devices.results[*]}{.request}={.device}{"\n"}{end}')"
 is "no GPU is given twice" "$(seen "$work/$id.0" "$work/$gang".?)" \
 	"gpu-0 gpu-1 gpu-2 gpu-3 "
 next=$(sub --gpus-per-task 2)

@@ -123,6 +123,7 @@ void kube_attempt_free(struct kube_attempt *a)
 	kube_keep_free(a->end.keep);
 	kube_make_drop(a);
 	kube_slot_free_all(&a->slots);
+	kube_gang_free(&a->give.gang);
 	free(a->uid);
 	free(a->make.mount);
 	free(a->make.wait);

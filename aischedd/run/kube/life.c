@@ -310,7 +310,7 @@ static void order(struct kube_attempt *a, const struct run_job *job)
 	if (home->pool->isolate_network)
 		a->make.policy = kube_object_policy(home, job);
 	kube_ports_order(a, job);
-	if (kube_give_order(a) && !a->uid)
+	if (kube_give_order(a, job) && !a->uid)
 		make_job(a, job);
 	if (!a->uid)
 		a->make.loss = loss_of(a, job);

@@ -169,6 +169,7 @@ static void recover_one(struct kube *kube, const struct kube_asked *ask)
 	struct kube_task *task;
 	struct kube_home home;
 	int64_t start = 0;
+	bool whole;
 
 	if (kube_adopt_run_recover(kube, id))
 		return;
@@ -183,16 +184,16 @@ static void recover_one(struct kube *kube, const struct kube_asked *ask)
 	a->make.replace = job->replace;
 	a->make.loss = job->loss;
 	a->make.once = job->once;
+	whole = find_slots(a, job->tasks);
+	a->give.named = !job->queue;
+	kube_give_recall(a);
 	/* If the job goes on without lost tasks, find_slots() may return false
 	 * for a started attempt, because of a pod that replaces a lost one and
 	 * has not run yet: then trust ask->started. */
-	if (!find_slots(a, job->tasks) &&
-	    !(ask->started && a->make.loss.least)) {
+	if (!whole && !(ask->started && a->make.loss.least)) {
 		answer_unknown(kube, id);
 		return;
 	}
-	a->give.named = !job->queue;
-	kube_give_recall(a);
 	TAILQ_FOREACH(task, &a->tasks, of_list)
 		if (task->pod.start > start)
 			start = task->pod.start;

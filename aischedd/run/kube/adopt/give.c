@@ -292,10 +292,12 @@ static bool fill(struct kube_adoptee *j, struct kube_adopt_slot *slot,
 		return ask(j, ADOPT_GRANT_TAKE, claim,
 		           kube_grant_finalizer(claim->uid, claim->version));
 	kube_devices_expect(kube, claim, given);
-	return ask(j, ADOPT_GRANT_FILL, claim,
-	           kube_grant_allocated(
-		       claim->obj, kube->pool->device_driver, slot->node, given,
-		       config, slot->pod->pod.name, slot->pod->pod.uid));
+	return ask(
+	    j, ADOPT_GRANT_FILL, claim,
+	    kube_grant_allocated(claim->obj, kube->pool->device_driver,
+	                         slot->node, given, config,
+	                         kube_grant_pods(NULL, slot->pod->pod.name,
+	                                         slot->pod->pod.uid)));
 }
 
 /* Make the call that reserves an allocated claim for the slot's pod, too.
@@ -311,8 +313,9 @@ static bool reserve(struct kube_adoptee *j, struct kube_adopt_slot *slot,
 		                      "pods, which is the most",
 		                      claim->name, KUBE_RESERVED_MAX));
 	return ask(j, ADOPT_GRANT_FILL, claim,
-	           kube_grant_reserved(claim->obj, slot->pod->pod.name,
-	                               slot->pod->pod.uid));
+	           kube_grant_reserved(
+		       claim->obj, kube_grant_pods(NULL, slot->pod->pod.name,
+	                                           slot->pod->pod.uid)));
 }
 
 /* Make the next call that gives a claim its GPUs. Returns whether it has them.

@@ -70,14 +70,31 @@ static void use_del(struct kube_devices *devices,
 	free(use);
 }
 
+/* Whether the task of the slot is to have the devices of the claim that are for
+ * it. */
+static bool suits(const struct kube *kube, const struct kube_slot *slot,
+                  const struct kube_claimed *claim)
+{
+	uint64_t bits;
+
+	if (slot->told || strcmp(slot->node, claim->node) != 0)
+		return false;
+	bits = kube_devices_bits_of(kube, claim, slot->index);
+	if (kube_kinds_is_known(slot->devs) &&
+	    strcmp(slot->devs, claim->devs) != 0)
+		return false;
+	return !bits || !slot->gpus ||
+	       (bits == slot->gpus &&
+	        kube_part_is_same(claim->part, slot->part));
+}
+
 bool kube_devices_is_planned(const struct kube *kube,
                              const struct kube_claimed *claim)
 {
 	struct kube_attempt *a =
 	    claim->ours ? kube_attempt_find((struct kube *)kube, &claim->owner)
 			: NULL;
-	const struct kube_slot *slot;
-	uint64_t bits;
+	bool any = false;
 
 	if (claim->share)
 		return kube_share_is_planned((struct kube *)kube, claim);
@@ -85,16 +102,14 @@ bool kube_devices_is_planned(const struct kube *kube,
 		return kube_adopt_give_is_planned(kube, claim);
 	if (!a || a->end.over)
 		return false;
-	slot = kube_slot_at(a, claim->index);
-	if (!slot || slot->told || strcmp(slot->node, claim->node) != 0)
-		return false;
-	bits = kube_devices_bits(kube, claim);
-	if (kube_kinds_is_known(slot->devs) &&
-	    strcmp(slot->devs, claim->devs) != 0)
-		return false;
-	return !bits || !slot->gpus ||
-	       (bits == slot->gpus &&
-	        kube_part_is_same(claim->part, slot->part));
+	for (uint32_t i = 0; i < claim->npods; i++) {
+		const struct kube_slot *slot = kube_slot_at(a, claim->pod[i]);
+
+		if (slot && !suits(kube, slot, claim))
+			return false;
+		any |= slot != NULL;
+	}
+	return any;
 }
 
 enum kube_kind_use kube_devices_use(const struct kube *kube, uint8_t kind,
@@ -497,6 +512,8 @@ static void take(struct kube *kube, struct kube_claimed *claim, json_t *obj,
 	claim->reserved = json_incref((json_t *)said->reserved);
 	claim->owner = said->owner;
 	claim->index = said->index;
+	claim->npods = said->npods;
+	memcpy(claim->pod, said->pod, sizeof(claim->pod));
 	claim->milli = said->milli;
 	claim->part = said->part;
 	claim->ours = said->ours;

@@ -61,7 +61,8 @@ struct kube_claimed {
 	    *obj; /* the claim, if it is in one of our namespaces; else NULL */
 	json_t *reserved; /* the pods for which it is reserved */
 	struct kube_owner owner;
-	uint32_t index;
+	/* only if ours: as in struct kube_granted */
+	uint32_t index, npods, pod[KUBE_GRANT_PODS];
 	bool ours, finalizer, allocated, deleting;
 	bool share;      /* it is for all pods that share its GPU: share.h */
 	int64_t drop_ms; /* of such a claim: when it was deleted; 0: never */
@@ -166,6 +167,10 @@ void kube_devices_settle_claim(struct kube *kube, struct kube_claimed *claim);
 uint64_t kube_devices_bits(const struct kube *kube,
                            const struct kube_claimed *claim);
 
+/* The same, for those of the pod of this index; 0: the claim is not for it. */
+uint64_t kube_devices_bits_of(const struct kube *kube,
+                              const struct kube_claimed *claim, uint32_t index);
+
 /*
  * Returns a claim that keeps `mine` from having these devices, as it has one of
  * them, or too much of one; if possible a claim of another attempt. NULL: there
@@ -184,7 +189,8 @@ void kube_devices_expect(struct kube *kube, struct kube_claimed *claim,
 
 /* Whether the claim is for a task of ours that runs or is to run on the claim's
  * node, with the claim's GPUs, and that was not reported as lost. The daemon
- * counts the devices of such a task itself. */
+ * counts the devices of such a task itself. A claim for several tasks must suit
+ * each of them. */
 bool kube_devices_is_planned(const struct kube *kube,
                              const struct kube_claimed *claim);
 

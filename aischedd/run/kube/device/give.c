@@ -103,13 +103,14 @@ static bool is_one_kind(struct kube_attempt *a)
 	return true;
 }
 
-bool kube_give_order(struct kube_attempt *a)
+bool kube_give_order(struct kube_attempt *a, const struct run_job *job)
 {
 	a->give.by_claims = false;
 	for (uint32_t i = 0; i < a->slots.n && !a->give.by_claims; i++)
 		a->give.by_claims =
 		    a->slots.slot[i].gpus &&
 		    kube_devices_has(a->kube, a->slots.slot[i].node);
+	kube_gang_order(a, job);
 	kube_devices_touch(a);
 	if (!kube_give_is_claimed(a) || a->give.named ||
 	    kube_version_is_from(a->kube, NAMES_MINOR))
@@ -129,7 +130,7 @@ static struct kube_claimed *claim_at(const struct kube_attempt *a,
 	struct kube_claimed *claim;
 	char name[KUBE_GRANT_SIZE];
 
-	kube_grant_name(name, a->name, index);
+	kube_grant_name(name, a->name, kube_gang_first(a, index));
 	claim = kube_devices_claim(a->kube, a->space->name, name);
 	return claim ? claim : kube_share_of(a, index);
 }
@@ -143,7 +144,8 @@ uint64_t kube_give_found(const struct kube_attempt *a, uint32_t index,
 	if (!claim || !claim->ours)
 		return 0;
 	*ret_part = claim->part;
-	return kube_devices_bits(a->kube, claim);
+	return claim->share ? kube_devices_bits(a->kube, claim)
+	                    : kube_devices_bits_of(a->kube, claim, index);
 }
 
 const char *kube_give_devs(const struct kube_attempt *a, uint32_t index)
@@ -174,6 +176,7 @@ bool kube_give_holds(const struct kube_attempt *a, uint32_t index)
 
 void kube_give_recall(struct kube_attempt *a)
 {
+	kube_gang_recall(a);
 	for (uint32_t i = 0; i < a->slots.n; i++) {
 		struct kube_slot *slot = &a->slots.slot[i];
 		const struct kube_claimed *claim = claim_at(a, slot->index);
@@ -257,6 +260,27 @@ static bool make(struct kube_attempt *a, struct kube_slot *slot,
 	return false;
 }
 
+/* Returns the pods for which the slot's claim is to be reserved: those that
+ * have it, or of these only those for which it is not reserved. `reserved`: the
+ * pods for which it is. Returns NULL if there are none. */
+static json_t *pods_of(struct kube_attempt *a, const struct kube_slot *slot,
+                       const json_t *reserved)
+{
+	uint32_t index = slot->index;
+	json_t *pods = NULL;
+
+	do {
+		const struct kube_task *task = kube_attempt_at(a, index);
+
+		if (task && !task->pod.deleting &&
+		    !kube_pod_is_over(&task->pod) &&
+		    !kube_grant_is_for(reserved, task->pod.uid))
+			pods = kube_grant_pods(pods, task->pod.name,
+			                       task->pod.uid);
+	} while ((index = kube_gang_next(a, index)));
+	return pods;
+}
+
 static void ask_claim(struct kube_attempt *a, struct kube_task *task,
                       enum kube_ask_kind kind, struct kube_claimed *claim,
                       json_t *body)
@@ -334,7 +358,7 @@ static bool fill(struct kube_attempt *a, struct kube_slot *slot,
 		ask_claim(a, task, ASK_GRANT_FILL, claim,
 		          kube_grant_allocated(
 			      claim->obj, kube->pool->device_driver, slot->node,
-			      given, config, task->pod.name, task->pod.uid));
+			      given, config, pods_of(a, slot, NULL)));
 	}
 	return false;
 }
@@ -354,12 +378,31 @@ static uint64_t gpus_of(const struct kube_attempt *a,
 	return a->give.by_claims ? slot->gpus : 0;
 }
 
-/* Whether the claim was made for the devices of this slot. */
-static bool is_for(const struct kube_attempt *a, const struct kube_slot *slot,
+/* Whether the claim is for the pods that are to have one with the slot's pod,
+ * and has a request for the GPUs of each. */
+static bool is_for_pods(struct kube_attempt *a, const struct kube_slot *slot,
+                        const struct kube_claimed *claim)
+{
+	uint32_t index = slot->index, n = 0;
+
+	do {
+		slot = kube_slot_at(a, index);
+		if (n >= claim->npods || claim->pod[n] != index || !slot ||
+		    kube_devices_bits_of(a->kube, claim, index) !=
+		        gpus_of(a, slot))
+			return false;
+		n++;
+	} while ((index = kube_gang_next(a, index)));
+	return n == claim->npods;
+}
+
+/* Whether the claim was made for the devices of this slot, and of those whose
+ * pods have it, too. */
+static bool is_for(struct kube_attempt *a, const struct kube_slot *slot,
                    const struct kube_claimed *claim)
 {
 	return is_its(a, claim) && !strcmp(claim->node, slot->node) &&
-	       kube_devices_bits(a->kube, claim) == gpus_of(a, slot) &&
+	       is_for_pods(a, slot, claim) &&
 	       !strcmp(claim->devs, slot->devs ? slot->devs : "") &&
 	       claim->milli == slot->milli &&
 	       kube_part_is_same(claim->part, slot->part);
@@ -417,14 +460,44 @@ static bool has_them(const struct kube *kube, const struct kube_claimed *claim,
 static bool map_claim(struct kube_attempt *a, struct kube_task *task,
                       const struct kube_claimed *claim)
 {
+	char request[24];
+
 	if (a->give.named || !strcmp(task->pod.claim, claim->name))
 		return true;
 	if (task->giving || task->mapped)
 		return false;
 	task->mapped = true;
+	kube_grant_request(request, (uint32_t)task->pod.index);
 	kube_ask_grant(a, ASK_GRANT_MAP, task, task->pod.name,
-	               kube_grant_mapping(claim->obj, task->pod.uid));
+	               kube_grant_mapping(claim->obj, task->pod.uid,
+	                                  claim->npods > 1 ? request : NULL));
 	return false;
+}
+
+/* Returns the pod of this index if it can be bound, or NULL. */
+static struct kube_task *bindable(struct kube_attempt *a, uint32_t index)
+{
+	const struct kube_slot *slot = kube_slot_at(a, index);
+	struct kube_task *task = kube_attempt_at(a, index);
+
+	return slot && !slot->lost && kube_make_may_bind(task) ? task : NULL;
+}
+
+/* The same for all pods that have the claim, of which the slot's is the first.
+ */
+static bool map_all(struct kube_attempt *a, const struct kube_slot *slot,
+                    const struct kube_claimed *claim)
+{
+	uint32_t index = slot->index;
+	bool all = true;
+
+	do {
+		struct kube_task *task = bindable(a, index);
+
+		if (task)
+			all &= map_claim(a, task, claim);
+	} while ((index = kube_gang_next(a, index)));
+	return all;
 }
 
 /* Make the call that makes the claim for all tasks that share a GPU. Returns
@@ -457,7 +530,7 @@ static bool reserve(struct kube_attempt *a, struct kube_slot *slot,
 		                      KUBE_RESERVED_MAX, slot->node));
 	ask_claim(
 	    a, task, ASK_GRANT_FILL, claim,
-	    kube_grant_reserved(claim->obj, task->pod.name, task->pod.uid));
+	    kube_grant_reserved(claim->obj, pods_of(a, slot, claim->reserved)));
 	return false;
 }
 
@@ -492,8 +565,69 @@ static bool share(struct kube_attempt *a, struct kube_slot *slot,
 	return map_claim(a, task, claim);
 }
 
-/* Make the next call that gives the pod of a slot its devices. Returns whether
- * the pod has them; fails the start if it cannot get them. */
+/* Find the GPUs of the pods that have one claim, of which the slot's is the
+ * first. Returns false if one of them is in no slice. */
+static bool find_gpus(struct kube_attempt *a, const struct kube_slot *slot,
+                      struct kube_given *ret)
+{
+	uint32_t index = slot->index;
+	struct kube_given more;
+
+	if (!kube_devices_find(a->kube, slot->node, gpus_of(a, slot),
+	                       slot->milli, slot->part, ret))
+		return false;
+	ret->pod[ret->npods++] = index;
+	while ((index = kube_gang_next(a, index))) {
+		slot = kube_slot_at(a, index);
+		if (!slot ||
+		    !kube_devices_find(a->kube, slot->node, gpus_of(a, slot),
+		                       slot->milli, slot->part, &more))
+			return false;
+		memcpy(&ret->gpu[ret->n], more.gpu, more.n * sizeof(*more.gpu));
+		ret->n += more.n;
+		ret->pod[ret->npods++] = index;
+	}
+	return true;
+}
+
+/* Whether a pod for which the claim is reserved has ended: the cluster is about
+ * to remove it. */
+static bool has_ended(struct kube_attempt *a, const struct kube_claimed *claim)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(claim->reserved, i, one) {
+		const struct kube_task *task =
+		    map_find(&a->kube->pods.ours,
+		             kube_text_key(kube_word_at(one, "uid")));
+
+		if (!task || task->gone || task->pod.deleting ||
+		    kube_pod_is_over(&task->pod))
+			return true;
+	}
+	return false;
+}
+
+/* Whether the claim, which has its devices, is reserved for all pods that are
+ * to have it. If it is still reserved for an earlier pod of one of their
+ * indexes, wait until the cluster's controller has removed that; a claim for
+ * one pod loses its devices then. To one for several pods add the new pods. */
+static bool is_reserved(struct kube_attempt *a, struct kube_slot *slot,
+                        struct kube_task *task, struct kube_claimed *claim)
+{
+	json_t *pods = pods_of(a, slot, claim->reserved);
+	bool all = !pods;
+
+	json_decref(pods);
+	if (!all && claim->npods > 1 && !has_ended(a, claim))
+		reserve(a, slot, task, claim);
+	return all;
+}
+
+/* Make the next call that gives the pod of a slot its devices, and the others
+ * that have its claim theirs. task: one of these pods. Returns whether they
+ * have them; fails the start if they cannot get them. */
 static bool give(struct kube_attempt *a, struct kube_slot *slot,
                  struct kube_task *task)
 {
@@ -503,8 +637,7 @@ static bool give(struct kube_attempt *a, struct kube_slot *slot,
 	char name[KUBE_GRANT_SIZE];
 
 	kube_grant_name(name, a->name, slot->index);
-	if (!kube_devices_find(a->kube, slot->node, gpus_of(a, slot),
-	                       slot->milli, slot->part, &given))
+	if (!find_gpus(a, slot, &given))
 		return fail(
 		    a, slot,
 		    xasprintf("node '%s' no longer shows a%s GPU that "
@@ -526,15 +659,13 @@ static bool give(struct kube_attempt *a, struct kube_slot *slot,
 		return drop(a, slot, task, claim);
 	if (!claim->allocated)
 		return fill(a, slot, task, claim, &given);
-	/* The claim is still reserved for an earlier pod of this index: wait
-	 * until the cluster's controller takes the devices back. */
-	if (!kube_grant_is_for(claim->reserved, task->pod.uid))
+	if (!is_reserved(a, slot, task, claim))
 		return false;
 	rival = kube_devices_rival(a->kube, &given, claim, claim->seq);
 	if (rival || !has_them(a->kube, claim, &given))
 		return fail_rival(a, slot, &given, rival ? rival : claim,
 		                  "was given");
-	return map_claim(a, task, claim);
+	return map_all(a, slot, claim);
 }
 
 /* --- all claims of the attempt -------------------------------------------- */
@@ -547,10 +678,16 @@ bool kube_give_step(struct kube_attempt *a)
 		return false;
 	for (uint32_t i = 0; kube_give_is_claimed(a) && i < a->slots.n; i++) {
 		struct kube_slot *slot = &a->slots.slot[i];
-		struct kube_task *task = kube_attempt_at(a, slot->index);
+		uint32_t index = slot->index;
+		struct kube_task *task;
 
-		if ((gpus_of(a, slot) || slot->devs) && !slot->lost && task &&
-		    kube_make_may_bind(task))
+		if (kube_gang_first(a, index) != index ||
+		    (!gpus_of(a, slot) && !slot->devs))
+			continue;
+		while (!(task = bindable(a, index)) &&
+		       (index = kube_gang_next(a, index)))
+			;
+		if (task)
 			all &= give(a, slot, task);
 		if (a->end.fault.code)
 			return false;

@@ -2,15 +2,15 @@
  * give.h - give the pods of an attempt their GPUs by ResourceClaims
  *
  * If a node gives its GPUs by claims, each pod that needs some of these gets a
- * claim of its own before it is bound; then the GPUs of the plan are allocated
- * to the claim. The same claim requests the pod's devices of other kinds that
- * claims give (kinds.h), also if a plugin gives its GPUs. The Job owns the
- * claim, so both are deleted together; the cluster frees the devices when the
- * pod has ended. A Job of one pod names the claim in its template. The pods of
- * other Jobs request an extended resource of the DeviceClass, and we name the
- * claim in the status of each pod. If a task of such a Job is lost and placed
- * anew, its claim is deleted once the cluster has freed the devices, and
- * another one of the same name is made.
+ * claim before it is bound, alone or with other pods of its gang (gang.h); then
+ * the GPUs of the plan are allocated to the claim. The same claim requests the
+ * pod's devices of other kinds that claims give (kinds.h), also if a plugin
+ * gives its GPUs. The Job owns the claim, so both are deleted together; the
+ * cluster frees the devices when the pods have ended. A Job of one pod names
+ * the claim in its template. The pods of other Jobs request an extended
+ * resource of the DeviceClass, and we name the claim in the status of each pod.
+ * If a task of such a Job is lost and placed anew, its claim is deleted once
+ * the cluster has freed the devices, and another one of the same name is made.
  */
 #ifndef AISCHEDD_RUN_KUBE_DEVICE_GIVE_H
 #define AISCHEDD_RUN_KUBE_DEVICE_GIVE_H
@@ -18,29 +18,33 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "aischedd/run/kube/device/gang.h"
 #include "libcommon/err.h"
 
 struct kube_attempt;
 struct kube_part;
 struct kube_task;
 struct kube_answer;
+struct run_job;
 
 struct kube_gives {
 	bool by_claims; /* the attempt gets its GPUs by claims */
 	bool devs;      /* and other devices (kinds.h) */
 	bool named;     /* the Job's template names the claim */
+	struct kube_gang gang;
 };
 
 /* Whether pods of the attempt get devices by claims. */
 bool kube_give_is_claimed(const struct kube_attempt *a);
 
-/* Decide whether the attempt gets its GPUs by claims; its slots must be set.
+/* Decide whether the attempt gets its GPUs by claims, and which pods have one
+ * together; its slots must be set.
  * Returns false, and makes the start fail, if only some of its nodes give GPUs
  * by claims, or if the cluster is too old for claims in Jobs of several
  * pods. */
-bool kube_give_order(struct kube_attempt *a);
+bool kube_give_order(struct kube_attempt *a, const struct run_job *job);
 
-/* Returns the GPUs for which the claim of the pod of this index was made, one
+/* Returns the GPUs of the pod of this index for which its claim was made, one
  * bit each; 0: there is no claim. *ret_part: the partition, if it is for one.
  */
 uint64_t kube_give_found(const struct kube_attempt *a, uint32_t index,

@@ -129,8 +129,11 @@ bool kube_shown_first(const char *gpus, char **pool, char **name)
 	return true;
 }
 
-uint64_t kube_devices_bits(const struct kube *kube,
-                           const struct kube_claimed *claim)
+/* Returns the numbers of the claim's devices `from` to `to` - 1, one bit each.
+ */
+static uint64_t bits_between(const struct kube *kube,
+                             const struct kube_claimed *claim, uint32_t from,
+                             uint32_t to)
 {
 	const struct kube_shown *node = find(kube, claim->node);
 	const char *at = claim->gpus, *pool;
@@ -139,14 +142,36 @@ uint64_t kube_devices_bits(const struct kube *kube,
 	size_t len;
 	char *gpu;
 
-	while (node && next_gpu(&at, &i, &pool, &len, &gpu)) {
+	for (uint32_t n = 0; node && next_gpu(&at, &i, &pool, &len, &gpu);
+	     n++) {
 		int k = number_of(node, pool, gpu, len);
 
-		if (k >= 0)
+		if (k >= 0 && n >= from && n < to)
 			bits |= UINT64_C(1) << k;
 		free(gpu);
 	}
 	return bits;
+}
+
+uint64_t kube_devices_bits(const struct kube *kube,
+                           const struct kube_claimed *claim)
+{
+	return bits_between(kube, claim, 0, UINT32_MAX);
+}
+
+uint64_t kube_devices_bits_of(const struct kube *kube,
+                              const struct kube_claimed *claim, uint32_t index)
+{
+	uint32_t n = 1, each;
+
+	for (const char *at = claim->gpus; (at = strchr(at, ',')); at++)
+		n++;
+	each = n / claim->npods;
+	for (uint32_t i = 0; i < claim->npods; i++)
+		if (claim->pod[i] == index)
+			return bits_between(kube, claim, i * each,
+			                    (i + 1) * each);
+	return 0;
 }
 
 /* --- GPUs of valid slices ------------------------------------------------- */

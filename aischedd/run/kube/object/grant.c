@@ -98,6 +98,35 @@ static struct kube_part part_read(const char *text)
 	return part;
 }
 
+void kube_grant_request(char ret[24], uint32_t index)
+{
+	snprintf(ret, 24, "%s-%" PRIu32, REQUEST, index);
+}
+
+/* Returns the indexes of the pods, "0,1,2". */
+static json_t *indexes_text(const struct kube_given *given)
+{
+	struct buf text = { 0 };
+	json_t *value;
+
+	for (uint32_t i = 0; i < given->npods; i++)
+		buf_printf(&text, "%s%" PRIu32, i ? "," : "", given->pod[i]);
+	value = json_stringn(text.data, text.len);
+	buf_free(&text);
+	return value;
+}
+
+/* Read these indexes. At least one is stored: 0 if there is none. */
+static void indexes_read(const char *note, struct kube_granted *ret)
+{
+	char *end = (char *)(note ? note : "");
+
+	do {
+		ret->pod[ret->npods++] = (uint32_t)strtoul(end, &end, 10);
+	} while (*end++ == ',' && ret->npods < KUBE_GRANT_PODS);
+	ret->index = ret->pod[0];
+}
+
 static json_t *labels_of(const struct kube_grant_of *of)
 {
 	const struct run_job job = { .job = of->owner.job,
@@ -117,7 +146,11 @@ static json_t *notes_of(const struct kube_grant_of *of,
 		                     .queue = "" };
 	json_t *notes = kube_object_notes(of->home, &job);
 
-	kube_object_number(notes, KUBE_NOTE_INDEX, of->index);
+	if (given->npods > 1)
+		json_object_set_new(notes, KUBE_NOTE_INDEX,
+		                    indexes_text(given));
+	else
+		kube_object_number(notes, KUBE_NOTE_INDEX, of->index);
 	json_object_set_new(notes, KUBE_NOTE_NODE, json_string(of->node));
 	if (given->n)
 		json_object_set_new(notes, KUBE_NOTE_GPUS, gpus_text(given));
@@ -145,7 +178,27 @@ static json_t *request_for(const char *name, const char *class, uint32_t n,
 	return json_pack("{s:s, s:o}", "name", name, "exactly", exactly);
 }
 
-/* Returns the requests of a claim: first that for GPUs, then one for each kind
+/* Append the requests for GPUs to the list: one for each pod. */
+static void add_requests(json_t *list, const struct conf_pool *pool,
+                         const struct kube_given *given, json_t *amounts)
+{
+	const char *class = kube_grant_class(pool, given->part.profile);
+	char name[24];
+
+	if (given->npods <= 1) {
+		json_array_append_new(
+		    list, request_for(REQUEST, class, given->n, amounts));
+		return;
+	}
+	for (uint32_t i = 0; i < given->npods; i++) {
+		kube_grant_request(name, given->pod[i]);
+		json_array_append_new(
+		    list,
+		    request_for(name, class, given->n / given->npods, amounts));
+	}
+}
+
+/* Returns the requests of a claim: first those for GPUs, then one for each kind
  * of other devices. */
 static json_t *requests_of(const struct conf_pool *pool,
                            const struct kube_given *given, json_t *amounts)
@@ -154,11 +207,7 @@ static json_t *requests_of(const struct conf_pool *pool,
 	uint32_t n;
 
 	if (given->n)
-		json_array_append_new(
-		    list,
-		    request_for(REQUEST,
-		                kube_grant_class(pool, given->part.profile),
-		                given->n, amounts));
+		add_requests(list, pool, given, amounts);
 	for (uint32_t i = 0; i < given->ndevs; i += n) {
 		char name[24];
 
@@ -361,16 +410,17 @@ static json_t *configs_of(const json_t *obj, const struct kube_given *given,
 	return list;
 }
 
-static json_t *reservation(const char *pod, const char *uid)
+json_t *kube_grant_pods(json_t *list, const char *pod, const char *uid)
 {
-	return json_pack("{s:s, s:s, s:s}", "resource", "pods", "name", pod,
-	                 "uid", uid);
+	list = list ? list : json_array();
+	json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "resource",
+	                                      "pods", "name", pod, "uid", uid));
+	return list;
 }
 
 json_t *kube_grant_allocated(const json_t *obj, const char *driver,
                              const char *node, const struct kube_given *given,
-                             const json_t *config, const char *pod,
-                             const char *uid)
+                             const json_t *config, json_t *pods)
 {
 	json_t *copy = json_copy((json_t *)obj), *devices;
 	json_t *list = configs_of(obj, given, given->n ? config : NULL);
@@ -381,22 +431,23 @@ json_t *kube_grant_allocated(const json_t *obj, const char *driver,
 	json_decref(list);
 	json_object_set_new(
 	    copy, "status",
-	    json_pack("{s:{s:o, s:{s:[{s:[{s:s, s:s, s:[s]}]}]}}, s:[o]}",
+	    json_pack("{s:{s:o, s:{s:[{s:[{s:s, s:s, s:[s]}]}]}}, s:o}",
 	              "allocation", "devices", devices, "nodeSelector",
 	              "nodeSelectorTerms", "matchFields", "key",
 	              "metadata.name", "operator", "In", "values", node,
-	              "reservedFor", reservation(pod, uid)));
+	              "reservedFor", pods));
 	return copy;
 }
 
-json_t *kube_grant_reserved(const json_t *obj, const char *pod, const char *uid)
+json_t *kube_grant_reserved(const json_t *obj, json_t *pods)
 {
 	json_t *copy = json_copy((json_t *)obj);
 	json_t *status = json_copy(json_object_get(obj, "status"));
 	json_t *list = json_object_get(status, "reservedFor");
 
 	list = list ? json_copy(list) : json_array();
-	json_array_append_new(list, reservation(pod, uid));
+	json_array_extend(list, pods);
+	json_decref(pods);
 	json_object_set_new(status, "reservedFor", list);
 	json_object_set_new(copy, "status", status);
 	return copy;
@@ -423,8 +474,9 @@ json_t *kube_grant_finalizer(const char *uid, const char *version)
 	                 "resourceVersion", version, "finalizers", FINALIZER);
 }
 
-/* Returns for each request of a claim the extended resource of its class. */
-static json_t *mappings_of(const json_t *obj)
+/* Returns for each request of a claim, or only for that of this name, the
+ * extended resource of its class. */
+static json_t *mappings_of(const json_t *obj, const char *name)
 {
 	json_t *list = json_array();
 	const json_t *one;
@@ -432,8 +484,11 @@ static json_t *mappings_of(const json_t *obj)
 
 	json_array_foreach(json_object_get(devices_of(obj), "requests"), i,
 	                   one) {
-		char *resource = kube_grant_resource(class_of(one));
+		char *resource;
 
+		if (name && strcmp(kube_word_at(one, "name"), name) != 0)
+			continue;
+		resource = kube_grant_resource(class_of(one));
 		json_array_append_new(
 		    list, json_pack("{s:s, s:s, s:s}", "containerName", "main",
 		                    "resourceName", resource, "requestName",
@@ -443,13 +498,14 @@ static json_t *mappings_of(const json_t *obj)
 	return list;
 }
 
-json_t *kube_grant_mapping(const json_t *obj, const char *pod_uid)
+json_t *kube_grant_mapping(const json_t *obj, const char *pod_uid,
+                           const char *request)
 {
 	return json_pack("{s:{s:s}, s:{s:{s:s, s:o}}}", "metadata", "uid",
 	                 pod_uid, "status", "extendedResourceClaimStatus",
 	                 "resourceClaimName",
 	                 kube_word_at(json_object_get(obj, "metadata"), "name"),
-	                 "requestMappings", mappings_of(obj));
+	                 "requestMappings", mappings_of(obj, request));
 }
 
 static const char *or_none(const char *s)
@@ -494,8 +550,7 @@ bool kube_grant_read(const json_t *obj, const struct kube_home *home,
 	ret->ours = kube_object_is_ours(obj, home, &ret->owner);
 	ret->share = ret->ours && !ret->owner.job;
 	ret->deleting = json_object_get(meta, "deletionTimestamp") != NULL;
-	ret->index = (uint32_t)strtoul(
-	    or_none(kube_text_at(notes, KUBE_NOTE_INDEX)), NULL, 10);
+	indexes_read(kube_text_at(notes, KUBE_NOTE_INDEX), ret);
 	return true;
 }
 

@@ -1,9 +1,10 @@
 /*
  * grant.h - make and read ResourceClaims, which give devices to pods
  *
- * Pure. A claim of ours is for one pod of an attempt. Annotations name the node
- * and the devices of the plan, with their numbers on the node, so that the
- * daemon still knows these numbers after a restart.
+ * Pure. A claim of ours is for one pod of an attempt, or for several pods of a
+ * gang on one node, each of which has a request of its own. Annotations name
+ * the node and the devices of the plan, with their numbers on the node, so that
+ * the daemon still knows these numbers after a restart.
  */
 #ifndef AISCHEDD_RUN_KUBE_OBJECT_GRANT_H
 #define AISCHEDD_RUN_KUBE_OBJECT_GRANT_H
@@ -18,10 +19,12 @@
 #include "libcommon/limits.h"
 
 /* Annotations of a claim: index, node and GPUs of its pod; the GPUs as
- * "0=POOL/NAME,3=POOL/NAME"; the thousandths of its GPU, if it gets a part
- * only; the partition that it gets, "3g.40gb@4"; its other devices, in the
- * order of kube_kinds_text(), "rdma/POOL/NAME,rdma/POOL/NAME". The policies of
- * contrib/kubernetes keep others from setting them. */
+ * "0=POOL/NAME,3=POOL/NAME"; if it is for several pods, their indexes, "0,1,2",
+ * and the GPUs of one after the other, as many of each; the thousandths of its
+ * GPU, if it gets a part only; the partition that it gets, "3g.40gb@4"; its
+ * other devices, in the order of kube_kinds_text(),
+ * "rdma/POOL/NAME,rdma/POOL/NAME". The policies of contrib/kubernetes keep
+ * others from setting them. */
 #define KUBE_NOTE_INDEX     "aisched.io/index"
 #define KUBE_NOTE_NODE      "aisched.io/node"
 #define KUBE_NOTE_GPUS      "aisched.io/gpus"
@@ -32,6 +35,10 @@
 /* Names of claims are longer than those of Jobs, by "-INDEX"; those of claims
  * for shared devices name node and device. The API allows 253 characters. */
 enum { KUBE_GRANT_SIZE = 254 };
+
+/* most pods of a gang that have one claim, and most GPUs of such a claim: the
+ * API allows no more requests, and no more devices */
+enum { KUBE_GRANT_PODS = 32 };
 
 /* A partition (MIG): its profile (libcommon/mig.h) and its units, a bit each;
  * 0: none, or not known. */
@@ -44,9 +51,13 @@ static inline bool kube_part_is_same(struct kube_part a, struct kube_part b)
 	return a.profile == b.profile && a.units == b.units;
 }
 
-/* The devices of a node that a pod gets; borrowed. */
+/* The devices of a node that a pod gets, or several pods with one claim;
+ * borrowed. */
 struct kube_given {
 	uint32_t n;
+	/* the indexes of several pods, which get as many GPUs each, one after
+	 * the other, and no other devices; 0 or 1: it is one pod */
+	uint32_t npods, pod[KUBE_GRANT_PODS];
 	uint32_t milli; /* of each device: 1000, or a part of the only one */
 	struct kube_part part; /* the only device is this partition */
 	const char *node;
@@ -78,7 +89,7 @@ struct kube_grant_of {
 	/* name and uid of the pod's Job; NULL: it has none */
 	const char *job, *uid;
 	const char *name; /* of the claim; NULL: made of job and index */
-	uint32_t index;   /* index of the pod */
+	uint32_t index;   /* index of the pod, or of the first of them */
 	const char *node;
 };
 
@@ -106,21 +117,24 @@ json_t *kube_grant_amounts(const json_t *obj, const struct kube_given *given,
 json_t *kube_grant_take(const json_t *obj, const struct kube_grant_of *of,
                         const struct kube_given *given);
 
+/* Returns a list of pods, for the two functions below: `list`, which may be
+ * NULL, with one more. */
+json_t *kube_grant_pods(json_t *list, const char *pod, const char *uid);
+
 /*
  * Returns the claim with devices allocated, in the order of its requests, and
- * reserved for the pod of this name and uid. obj: the claim as it was read.
+ * reserved for these pods; takes the list. obj: the claim as it was read.
  * config: the configuration of its DeviceClass, a list, or NULL; that of the
  * claim follows it. Each part of a device has a UUID, which is made from the
  * claim's uid: a call that is repeated allocates the same.
  */
 json_t *kube_grant_allocated(const json_t *obj, const char *driver,
                              const char *node, const struct kube_given *given,
-                             const json_t *config, const char *pod,
-                             const char *uid);
+                             const json_t *config, json_t *pods);
 
-/* Returns the claim, as it was read, reserved for one more pod. */
-json_t *kube_grant_reserved(const json_t *obj, const char *pod,
-                            const char *uid);
+/* Returns the claim, as it was read, reserved for these pods, too; takes the
+ * list. */
+json_t *kube_grant_reserved(const json_t *obj, json_t *pods);
 
 /* The body of a DELETE of the claim in this version. */
 json_t *kube_grant_deletion(const char *uid, const char *version);
@@ -134,8 +148,14 @@ json_t *kube_grant_freed(const json_t *obj);
 json_t *kube_grant_finalizer(const char *uid, const char *version);
 
 /* PATCH of a pod's status: name the claim, as it was read, from which the pod
- * gets its devices. */
-json_t *kube_grant_mapping(const json_t *obj, const char *pod_uid);
+ * gets its devices. request: the only one of its requests that is for the pod;
+ * NULL: all are. */
+json_t *kube_grant_mapping(const json_t *obj, const char *pod_uid,
+                           const char *request);
+
+/* Write the name of the request for the GPUs of the pod of this index, in a
+ * claim for several pods. */
+void kube_grant_request(char ret[24], uint32_t index);
 
 /* Returns the DeviceClass of the pool for GPUs or, if the profile is not 0, for
  * partitions. */
@@ -151,7 +171,9 @@ struct kube_granted {
 	bool ours, deleting;
 	bool share; /* it is ours, and for all pods that share its device */
 	struct kube_owner owner; /* only if ours; of a shared one: job 0 */
-	uint32_t index;          /* only if ours */
+	/* only if ours: the index of its pod, or of the first of them; and the
+	 * indexes of all, of which there are npods */
+	uint32_t index, npods, pod[KUBE_GRANT_PODS];
 	/* only if ours: the annotations, or "" */
 	const char *node, *gpus, *devs;
 	uint32_t milli;        /* only if ours; 1000: whole devices */
