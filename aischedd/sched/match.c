@@ -855,3 +855,16 @@ enum match_lack match_closest(struct match *m, uint32_t req)
 	}
 	return closest;
 }
+
+bool match_could_use(struct match *m, uint32_t req, uint32_t node)
+{
+	const struct allowed *a = match_req(m, req);
+
+	if (!match_allows(a, node))
+		return false;
+	for (uint32_t i = 0; i < a->nclasses; i++) {
+		if (a->class[i] == match_class_of(m, node))
+			return true;
+	}
+	return false;
+}

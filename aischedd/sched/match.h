@@ -110,4 +110,8 @@ static inline bool match_ever_allows(const struct allowed *a, uint32_t node)
 	return !a->ever || (a->ever[node / 64] >> node % 64 & 1);
 }
 
+/* Whether jobs of the request may run on the node, given what it is and
+ * which nodes the request names. */
+bool match_could_use(struct match *m, uint32_t req, uint32_t node);
+
 #endif

@@ -190,21 +190,34 @@ static void drop_grower(const struct row_order *o, struct order_heap *h)
 
 /* --- rows -------------------------------------------------------------- */
 
-/* Move on to the row's next job that may start. Returns false if there is none.
- */
+bool order_waits_for_array(const struct row_order *o, uint32_t row)
+{
+	const struct snap *s = o->snap;
+	uint32_t array = s->pend.array[row];
+
+	return array != SNAP_NONE && s->pend.resumes[row] == SNAP_NONE &&
+	       (o->in_array[array] >= s->array.limit[array] ||
+	        o->begun[row] >= order_may_start(&s->member[o->next[row]]));
+}
+
+/* Move on to the row's next job that may start or, as it has a turn for its
+ * promise, that waits for its array. Returns false if there is none. */
 static bool advance(struct row_order *o, uint32_t row)
 {
 	uint32_t end = o->snap->pend.member_first[row + 1];
 
 	while (o->next[row] < end) {
 		const struct snap_member *m = &o->snap->member[o->next[row]];
+		bool is_left = o->begun[row] < m->count;
+		bool waits = is_left && order_waits_for_array(o, row);
 
-		if (o->begun[row] < order_may_start(m)) {
+		if (is_left && (waits || o->begun[row] >= order_may_start(m)) &&
+		    o->limited[row] == SNAP_NONE)
+			o->limited[row] = o->next[row];
+		if (waits || o->begun[row] < order_may_start(m)) {
 			o->key[row] = order_key(o, row, o->next[row]);
 			return true;
 		}
-		if (o->begun[row] < m->count && o->limited[row] == SNAP_NONE)
-			o->limited[row] = o->next[row];
 		o->next[row]++;
 		o->begun[row] = 0;
 	}
@@ -440,6 +453,11 @@ struct row_order *order_new(const struct snap *s, const struct tally *tally,
 	o->hold = arena_array(arena, int64_t, n);
 	o->overdue = arena_array(arena, int64_t, n);
 	o->grown = arena_array(arena, uint32_t, s->run.n);
+	o->in_array = arena_array(arena, uint32_t, s->array.n);
+	for (uint32_t i = 0; s->array.n && i < s->run.n; i++) {
+		if (s->run.array[i] != SNAP_NONE && !snap_is_part(s, i))
+			o->in_array[s->run.array[i]]++;
+	}
 	o->ready = arena_array(arena, uint64_t, n);
 	for (uint32_t i = 0; i < n; i++) {
 		judge_row(o, i, capacity);

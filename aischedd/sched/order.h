@@ -76,7 +76,10 @@ struct row_order {
 	uint32_t *first_begun;
 	uint32_t *limited; /* by row: the first member whose array runs as many
 	                      tasks as its limit allows, or SNAP_NONE */
-	uint32_t *grown;   /* by run: number of tasks added in this pass */
+	/* by array: how many of its tasks run, or start, have a claim or a
+	 * promise in this pass. Tasks above the limit do not count. */
+	uint32_t *in_array;
+	uint32_t *grown; /* by run: number of tasks added in this pass */
 };
 
 /* Returns the tasks of a run, with those that it gets in this pass. */
@@ -145,6 +148,19 @@ static inline uint32_t order_may_start(const struct snap_member *m)
 {
 	return m->room < m->count ? m->room : m->count;
 }
+
+/* Count one more task of the row's array, if it has a limit. */
+static inline void order_take_array(struct row_order *o, uint32_t row)
+{
+	uint32_t array = o->snap->pend.array[row];
+
+	if (array != SNAP_NONE && o->snap->pend.resumes[row] == SNAP_NONE)
+		o->in_array[array]++;
+}
+
+/* Whether the row's next job waits for its array, which runs as many tasks as
+ * it may. */
+bool order_waits_for_array(const struct row_order *o, uint32_t row);
 
 /* Returns the key by which this member of the row is ordered once it is the
  * next. */

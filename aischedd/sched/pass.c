@@ -54,6 +54,9 @@ void pass_start(struct pass *p, uint32_t row)
 	admit_charge(place->work, &d, 1);
 	promise_started(p->promises, d.req);
 	promise_took(p->promises, row, &d, place->until);
+	promise_began(p->promises, row, place->until,
+	              place->task + start->task_first, ntasks);
+	order_take_array(p->order, row);
 	place_commit(place, d.req);
 	if (d.starts && ntasks < p->snap->req.tasks[d.req])
 		order_add_elastic(
@@ -345,6 +348,11 @@ void pass_claim(struct pass *p, uint32_t row, uint32_t run)
 		.run = run,
 		.node_first = (uint32_t)p->claim_node.n,
 	};
+	if (row != SNAP_NONE) {
+		promise_began(p->promises, row, place_row_end(p->snap, row),
+		              NULL, 0);
+		order_take_array(p->order, row);
+	}
 }
 
 void pass_claim_node(struct pass *p, uint32_t node)

@@ -7,6 +7,7 @@
 
 #include "aischedd/sched/future/coming.h"
 #include "aischedd/sched/future/walk.h"
+#include "aischedd/sched/promise_array.h"
 #include "aischedd/sched/promise_keep.h"
 #include "aischedd/sched/promise_start.h"
 #include "aischedd/sched/verdict.h"
@@ -41,6 +42,10 @@ struct promises {
 	struct future_ask ask; /* of the request being placed */
 	struct promise_refusal refusal;
 	struct promise_seeker *seeker;
+	struct array_future *arrays; /* NULL: no array has a limit */
+	/* by class: 1 if jobs of an array start on its nodes at times that are
+	 * not known; NULL: there are none */
+	uint8_t *unsure;
 };
 
 /* --- reservations and bars --------------------------------------------- */
@@ -68,6 +73,8 @@ struct promises *promise_new(struct place *place, const struct tally *tally)
 	ps->bar = arena_array(place->arena, struct bar *, s->queue.n + 1);
 	ps->ask.req = SNAP_NONE;
 	ps->seeker = promise_start_new(place, ps->future);
+	if (s->array.n)
+		ps->arrays = array_future_new(ps->seeker);
 	for (uint32_t i = 0; i < s->resv.n; i++) {
 		if (s->resv.end[i] > s->now)
 			keep_reservation(ps, i);
@@ -146,19 +153,6 @@ void promise_bar(struct promises *ps, uint32_t queue, uint32_t req,
 	}
 }
 
-static bool could_use(struct match *m, uint32_t req, uint32_t node)
-{
-	const struct allowed *a = match_req(m, req);
-
-	if (!match_allows(a, node))
-		return false;
-	for (uint32_t i = 0; i < a->nclasses; i++) {
-		if (a->class[i] == match_class_of(m, node))
-			return true;
-	}
-	return false;
-}
-
 static uint64_t barred_by(const struct promises *ps, const struct bar *bar,
                           uint32_t node)
 {
@@ -169,7 +163,7 @@ static uint64_t barred_by(const struct promises *ps, const struct bar *bar,
 	for (size_t i = 0; i < bar->some.n; i++) {
 		const struct barred *b = (struct barred *)bar->some.p + i;
 
-		if (could_use(ps->p->match, b->req, node))
+		if (match_could_use(ps->p->match, b->req, node))
 			return b->job;
 	}
 	return 0;
@@ -301,26 +295,32 @@ void promise_left(struct promises *ps, uint32_t run, uint32_t ntasks,
                   bool whole, bool suspend)
 {
 	limit_future_leave(ps->seeker->limits, run, ntasks, whole, suspend);
+	if (ps->arrays && suspend)
+		array_future_change(ps->arrays, run, SNAP_NEVER);
 }
 
 void promise_moved(struct promises *ps, uint32_t run, int64_t until)
 {
-	limit_future_move(
-	    ps->seeker->limits, run,
-	    promise_start_ends_by(ps->s, ps->s->run.req[run], until));
+	until = promise_start_ends_by(ps->s, ps->s->run.req[run], until);
+	limit_future_move(ps->seeker->limits, run, until);
+	if (ps->arrays)
+		array_future_change(ps->arrays, run, until);
 }
 
 bool promise_may_move(const struct promises *ps, uint32_t run, size_t nmoves)
 {
-	return limit_future_may_move(
-	    ps->seeker->limits, run,
-	    promise_start_ends_by(ps->s, ps->s->run.req[run], ps->p->until),
-	    nmoves);
+	return (!ps->arrays || array_future_may_change(ps->arrays, run)) &&
+	       limit_future_may_move(ps->seeker->limits, run,
+	                             promise_start_ends_by(ps->s,
+	                                                   ps->s->run.req[run],
+	                                                   ps->p->until),
+	                             nmoves);
 }
 
 bool promise_may_suspend(const struct promises *ps, uint32_t run)
 {
-	return limit_future_may_suspend(ps->seeker->limits, run);
+	return (!ps->arrays || array_future_may_change(ps->arrays, run)) &&
+	       limit_future_may_suspend(ps->seeker->limits, run);
 }
 
 void promise_leave(struct promises *ps, uint32_t task, bool leaves)
@@ -356,6 +356,41 @@ static bool last_is_coming(const struct promises *ps)
 	return coming_count(ps->s, node + it->node_first, it->n, &first) > 0;
 }
 
+void promise_began(struct promises *ps, uint32_t row, int64_t until,
+                   const struct snap_task *task, uint32_t n)
+{
+	uint32_t *node;
+
+	if (!ps->arrays || ps->s->pend.array[row] == SNAP_NONE)
+		return;
+	node = arena_array_raw(ps->p->arena, uint32_t, n + 1);
+	for (uint32_t i = 0; i < n; i++)
+		node[i] = task[i].node;
+	array_future_add(
+	    ps->arrays, row,
+	    promise_start_ends_by(ps->s, ps->s->pend.req[row], until), node, n);
+}
+
+/* Note what the last promise made means for the tasks of the row's array. */
+static void add_promised_task(struct promises *ps, uint32_t row)
+{
+	const struct arena_list *made = &ps->seeker->made;
+	const struct snap_promise *it;
+	const struct place *p = ps->p;
+	int64_t end = p->until;
+
+	if (!ps->arrays || ps->s->pend.array[row] == SNAP_NONE ||
+	    ps->s->pend.resumes[row] != SNAP_NONE)
+		return;
+	it = (const struct snap_promise *)made->p + made->n - 1;
+	if (end != SNAP_NEVER)
+		end += it->start - ps->s->now;
+	array_future_add(
+	    ps->arrays, row,
+	    promise_start_ends_by(ps->s, ps->s->pend.req[row], end),
+	    (const uint32_t *)ps->seeker->made_node.p + it->node_first, it->n);
+}
+
 int64_t promise_make(struct promises *ps, uint32_t row, bool limited,
                      const struct snap_promise *last, uint64_t *ret_blocker)
 {
@@ -365,9 +400,52 @@ int64_t promise_make(struct promises *ps, uint32_t row, bool limited,
 	*ret_blocker = 0;
 	if (ps->nmade[limited] == s->policy.backfill_depth)
 		return SNAP_NEVER;
-	at = promise_keep_start(ps->seeker, row, last, ret_blocker);
+	at = promise_keep_start(ps->seeker, row, s->now, last, ret_blocker);
 	ps->nmade[limited] += at != SNAP_NEVER && !last_is_coming(ps);
+	if (at != SNAP_NEVER)
+		add_promised_task(ps, row);
 	return at;
+}
+
+/* Note that jobs of this request start at times that are not known. */
+static void note_unsure(struct promises *ps, uint32_t req)
+{
+	const struct allowed *a = match_req(ps->p->match, req);
+
+	if (!ps->unsure)
+		ps->unsure = arena_array(ps->p->arena, uint8_t,
+		                         match_nclasses(ps->p->match));
+	for (uint32_t i = 0; i < a->nclasses; i++)
+		ps->unsure[a->class[i]] = 1;
+}
+
+bool promise_is_sure(const struct promises *ps, uint32_t row, bool limited)
+{
+	const struct snap *s = ps->s;
+	const struct arena_list *made = &ps->seeker->made;
+	const uint32_t *node = ps->seeker->made_node.p;
+	const struct snap_promise *it;
+	bool sure = true;
+
+	if (!ps->unsure)
+		return true;
+	if (limited || s->pend.resumes[row] != SNAP_NONE)
+		return false;
+	it = (const struct snap_promise *)made->p + made->n - 1;
+	for (uint32_t i = 0; i < it->n; i++)
+		sure &= !ps->unsure[match_class_of(ps->p->match,
+		                                   node[it->node_first + i])];
+	return sure;
+}
+
+void promise_array(struct promises *ps, uint32_t row, uint32_t member,
+                   uint32_t begun, struct arena_list *ret)
+{
+	uint32_t depth = ps->s->policy.backfill_depth;
+
+	if (!array_future_keep(ps->arrays, row, member, begun,
+	                       depth - ps->nmade[true], ret))
+		note_unsure(ps, ps->s->pend.req[row]);
 }
 
 /* Try to place the row's job as if nothing were promised. */

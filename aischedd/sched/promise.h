@@ -36,6 +36,25 @@ struct promises *promise_new(struct place *place, const struct tally *tally);
 int64_t promise_make(struct promises *ps, uint32_t row, bool limited,
                      const struct snap_promise *last, uint64_t *ret_blocker);
 
+/*
+ * Keep room for all jobs of a row that wait because their array runs as many
+ * tasks as it may, from the next one on, a job of this member; place_for() was
+ * called for it. Appends to *ret, as struct array_promise, those that are
+ * promised a start.
+ */
+void promise_array(struct promises *ps, uint32_t row, uint32_t member,
+                   uint32_t begun, struct arena_list *ret);
+
+/* Note that the row's next job starts or, if n is 0, has a claim. `until` is
+ * its end; task: the tasks with which it starts. */
+void promise_began(struct promises *ps, uint32_t row, int64_t until,
+                   const struct snap_task *task, uint32_t n);
+
+/* Whether the last promise made, to a job of this row, comes true for certain.
+ * Otherwise jobs ahead, for whose arrays promise_array() found no starts, may
+ * delay it. */
+bool promise_is_sure(const struct promises *ps, uint32_t row, bool limited);
+
 /* List all promises made, as struct snap_promise, and their nodes. */
 void promise_made(const struct promises *ps, const struct arena_list **ret,
                   const struct arena_list **ret_node);

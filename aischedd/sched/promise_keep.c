@@ -320,6 +320,27 @@ static void note_made(struct promise_seek *sk, int64_t at,
 			    room[i].node;
 }
 
+/* Keep these nodes, and what the job takes of limits and licences, from `at` on
+ * for as long as it runs, and add the promise to the list. */
+static void keep_at(struct promise_seek *sk, int64_t at,
+                    const struct promise_room *room, uint32_t n)
+{
+	struct promise_seeker *sr = sk->sr;
+	int64_t end = promise_start_end_at(sk, at);
+
+	for (uint32_t i = 0; i < n; i++)
+		future_keep(sr->future, room[i].node,
+		            &(struct future_due){ .start = at,
+		                                  .end = end,
+		                                  .job = sr->p->job,
+		                                  .resv = SNAP_NONE,
+		                                  .req = sk->ask.req,
+		                                  .n = (uint32_t)room[i].n,
+		                                  .resumes = SNAP_NONE });
+	limit_future_keep(sr->limits, &sk->demand, at, end, sr->p->job);
+	note_made(sk, at, room, n);
+}
+
 static int64_t keep_room(struct promise_seek *sk, int64_t at,
                          uint64_t *ret_blocker)
 {
@@ -350,19 +371,7 @@ static int64_t keep_room(struct promise_seek *sk, int64_t at,
 	 * known here: make no promise. */
 	if (at == sr->s->now && !*ret_blocker)
 		return SNAP_NEVER;
-	for (uint32_t i = 0; i < n; i++)
-		future_keep(
-		    sr->future, room[i].node,
-		    &(struct future_due){ .start = at,
-		                          .end = promise_start_end_at(sk, at),
-		                          .job = sr->p->job,
-		                          .resv = SNAP_NONE,
-		                          .req = sk->ask.req,
-		                          .n = (uint32_t)room[i].n,
-		                          .resumes = SNAP_NONE });
-	limit_future_keep(sr->limits, &sk->demand, at,
-	                  promise_start_end_at(sk, at), sr->p->job);
-	note_made(sk, at, room, n);
+	keep_at(sk, at, room, n);
 	return at;
 }
 
@@ -552,26 +561,73 @@ static int64_t seek_resume(struct promise_seek *sk, uint32_t run,
 	return at;
 }
 
-int64_t promise_keep_start(struct promise_seeker *sr, uint32_t row,
-                           const struct snap_promise *last,
-                           uint64_t *ret_blocker)
+/* Begin the search for a start of the row's next job. */
+static struct promise_seek seek_of(struct promise_seeker *sr, uint32_t row,
+                                   int64_t from)
 {
 	const struct snap *s = sr->s;
-	uint32_t run = s->pend.resumes[row];
 	struct promise_seek sk = { .sr = sr,
 		                   .ask = { .req = s->pend.req[row] },
-		                   .from = s->now,
-		                   .last = last,
+		                   .from = from,
 		                   .step = sr->step.p,
 		                   .length = sr->p->until == SNAP_NEVER
 		                                 ? SNAP_NEVER
 		                                 : sr->p->until - s->now };
 
 	sk.demand = admit_demand_start(s, row, s->req.min_tasks[sk.ask.req]);
+	return sk;
+}
+
+int64_t promise_keep_start(struct promise_seeker *sr, uint32_t row,
+                           int64_t from, const struct snap_promise *last,
+                           uint64_t *ret_blocker)
+{
+	uint32_t run = sr->s->pend.resumes[row];
+	struct promise_seek sk = seek_of(sr, row, from);
+
+	sk.last = last;
 	*ret_blocker = 0;
 	if (!future_changes(sr->future) || future_patience(sr->future) <= 0)
 		return SNAP_NEVER;
 	if (run != SNAP_NONE)
 		return seek_resume(&sk, run, ret_blocker);
 	return seek_room(&sk, ret_blocker);
+}
+
+/* Count the tasks on each node of a list, in which the tasks of a node follow
+ * each other. Returns how many nodes these are. */
+static uint32_t count_nodes(const struct promise_seek *sk, const uint32_t *node,
+                            uint32_t n, struct promise_room **ret)
+{
+	uint32_t nnodes = 0, same;
+
+	*ret = RESERVE(sk->sr, room, struct promise_room, n);
+	for (uint32_t i = 0; i < n; i += same) {
+		same = place_same(node + i, n - i);
+		(*ret)[nnodes++] =
+		    (struct promise_room){ .node = node[i], .n = same };
+	}
+	return nnodes;
+}
+
+bool promise_keep_there(struct promise_seeker *sr, uint32_t row, int64_t at,
+                        uint32_t times, const uint32_t *node, uint32_t n)
+{
+	struct promise_seek sk = seek_of(sr, row, at);
+	struct promise_room *room;
+	int64_t length = sk.length;
+	uint32_t nnodes = count_nodes(&sk, node, n, &room);
+
+	sk.tasks = n;
+	sk.ask = future_ask_of(sr->future, sk.ask.req, n);
+	sk.length = length == SNAP_NEVER ? SNAP_NEVER : times * length;
+	if (future_patience(sr->future) <= 0 || is_too_late(&sk, at) ||
+	    within_limits_from(&sk) != at)
+		return false;
+	for (uint32_t i = 0; i < nnodes; i++) {
+		if (promise_start_room(&sk, room[i].node, at) < room[i].n)
+			return false;
+	}
+	keep_at(&sk, at, room, nnodes);
+	return true;
 }

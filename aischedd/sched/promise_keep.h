@@ -7,13 +7,22 @@
 #include "aischedd/sched/promise_start.h"
 
 /*
- * Returns the time at which the row's next job can start at the latest, and
- * keeps room for it from then on; or returns SNAP_NEVER. The caller has called
- * place_for() for the job. last: what the last plan promised it, or NULL.
- * *ret_blocker: the job whose end it waits for, or 0.
+ * Returns the time, `from` or later, at which the row's next job can start at
+ * the latest, and keeps room for it from then on; or returns SNAP_NEVER. The
+ * caller has called place_for() for the job. last: what the last plan promised
+ * it, or NULL. *ret_blocker: the job whose end it waits for, or 0.
  */
 int64_t promise_keep_start(struct promise_seeker *sr, uint32_t row,
-                           const struct snap_promise *last,
+                           int64_t from, const struct snap_promise *last,
                            uint64_t *ret_blocker);
+
+/*
+ * Keeps room for this many jobs of the row, one after the other, on these
+ * nodes, one for each task of a job, from `at` on; and promises it to the first
+ * of them. Returns false if something else is there. place_for() was called for
+ * the first.
+ */
+bool promise_keep_there(struct promise_seeker *sr, uint32_t row, int64_t at,
+                        uint32_t times, const uint32_t *node, uint32_t n);
 
 #endif

@@ -253,6 +253,21 @@ static int64_t room_for(struct promise_seek *sk, const struct kept *k,
 	return n;
 }
 
+int64_t promise_start_room(struct promise_seek *sk, uint32_t node, int64_t at)
+{
+	struct promise_seeker *sr = sk->sr;
+	struct kept k = { .node = node,
+		          .c = future_course_of(sr->future, node) };
+
+	if (!match_could_use(sr->p->match, sk->ask.req, node) ||
+	    sr->s->node.state[node] != NODE_UP ||
+	    !sr->s->pool.ready[sr->s->node.pool[node]])
+		return 0;
+	k.odd = future_is_odd(sr->future, node, &sk->ask);
+	k.count = future_counts(sr->future, node, &sk->ask);
+	return room_for(sk, &k, at);
+}
+
 /* Find the next start time for which room_for() may give another result: either
  * more tasks fit from then on, or a job that starts then still runs when fewer
  * fit. If amounts do not decide what fits, every point counts, because other

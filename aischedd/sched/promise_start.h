@@ -106,6 +106,10 @@ int64_t promise_start_end_at(const struct promise_seek *sk, int64_t at);
  * with the most room are used. */
 bool promise_start_suffices(const struct promise_seek *sk);
 
+/* Returns how many tasks fit on the node from `at` on, for as long as the job
+ * runs; at most sk->ask.most. 0 if the job may not use the node. */
+int64_t promise_start_room(struct promise_seek *sk, uint32_t node, int64_t at);
+
 /* Search all nodes. The last of sk->best is at the time at which the job can
  * start; sk->nbest is 0 if it never can. */
 void promise_start_search(struct promise_seek *sk);

@@ -148,6 +148,7 @@ static void list_runs(struct rehearsal *r, struct arena *a)
 	uint32_t *req = COPY(a, from->req, n, more);
 	uint32_t *queue = COPY(a, from->queue, n, more);
 	uint32_t *user = COPY(a, from->user, n, more);
+	uint32_t *array = COPY(a, from->array, n, more);
 	int64_t *priority = COPY(a, from->priority, n, more);
 	int64_t *start = COPY(a, from->start, n, more);
 	int64_t *end = COPY(a, from->end, n, more);
@@ -166,6 +167,7 @@ static void list_runs(struct rehearsal *r, struct arena *a)
 		req[k] = s->pend.req[row];
 		queue[k] = s->pend.queue[row];
 		user[k] = s->pend.user[row];
+		array[k] = s->pend.array[row];
 		priority[k] = s->pend.priority[row];
 		start[k] = s->now;
 		end[k] = limit == SNAP_NEVER ? SNAP_NEVER : s->now + limit;
@@ -182,6 +184,7 @@ static void list_runs(struct rehearsal *r, struct arena *a)
 		.req = req,
 		.queue = queue,
 		.user = user,
+		.array = array,
 		.priority = priority,
 		.start = start,
 		.end = end,

@@ -10,6 +10,7 @@
 #include "aischedd/sched/future/coming.h"
 #include "aischedd/sched/future/runs.h"
 #include "aischedd/sched/order_service.h"
+#include "aischedd/sched/promise_array.h"
 #include "aischedd/sched/promise_last.h"
 #include "aischedd/sched/verdict.h"
 
@@ -119,13 +120,13 @@ static enum serve_answer hold_back(struct pass *p, uint32_t row)
 /* Add the promise to the plan's list, unless it is for the job that the
  * row's verdict is about. All tasks of an array that have not started
  * count as one job. */
-static void tell_promised(struct pass *p, uint32_t row, int64_t at,
-                          uint64_t blocker)
+static void tell_promised(struct pass *p, uint32_t row, uint32_t member,
+                          int64_t at, uint64_t blocker)
 {
-	uint32_t member = p->order->next[row];
 	struct promised *it;
 
-	if (member == p->order->first[row] || p->order->begun[row])
+	if (member == p->order->first[row] ||
+	    (member == p->order->next[row] && p->order->begun[row]))
 		return;
 	it = arena_push(p->arena, &p->promised, sizeof(*it));
 	*it = (struct promised){
@@ -183,32 +184,42 @@ static void say_coming(struct pass *p, uint32_t row)
 	}
 }
 
+/* Note, for n promises, which starts were decided before. */
+static void note_starts(struct pass *p, size_t n)
+{
+	while (n--)
+		*(uint32_t *)arena_push(p->arena, &p->starts_before,
+		                        sizeof(uint32_t)) =
+		    (uint32_t)p->start.n;
+}
+
 /* Promise a start to the row's next job. limited: the job waits for limits or
  * licences. Returns false if the time of its start is not known. */
 static bool try_promise(struct pass *p, uint32_t row, bool limited)
 {
 	struct verdict *v = &p->verdict[row];
 	uint64_t blocker = 0;
-	int64_t at;
+	int64_t at, told;
 
-	at = promise_make(p->promises, row, limited, last_promise(p, row),
-	                  &blocker);
+	told = at = promise_make(p->promises, row, limited,
+	                         last_promise(p, row), &blocker);
 	if (at != SNAP_NEVER) {
 		note_pool(p, row);
-		*(uint32_t *)arena_push(p->arena, &p->starts_before,
-		                        sizeof(uint32_t)) =
-		    (uint32_t)p->start.n;
+		note_starts(p, 1);
+		order_take_array(p->order, row);
+		if (!promise_is_sure(p->promises, row, limited))
+			told = SNAP_NEVER;
 	}
 	if (!order_is_waiting(p->order, row)) {
-		v->expected = at;
+		v->expected = told;
 		if (at != SNAP_NEVER && !limited &&
 		    p->snap->pend.resumes[row] == SNAP_NONE)
 			say_coming(p, row);
 		if (blocker && v->why != WHY_Priority &&
 		    v->why != WHY_NodesComing)
 			v->job = blocker;
-	} else if (at != SNAP_NEVER) {
-		tell_promised(p, row, at, blocker);
+	} else if (told != SNAP_NEVER) {
+		tell_promised(p, row, p->order->next[row], told, blocker);
 	}
 	return at != SNAP_NEVER;
 }
@@ -461,6 +472,39 @@ static bool leaves_limits(struct pass *p, uint32_t row, const struct demand *d,
 	                             place_row_end(p->snap, row), v);
 }
 
+/* Called if the row's next job waits for its array. Promise starts to it and to
+ * the row's jobs behind it, in the order in which they start once tasks of the
+ * array end. */
+static enum serve_answer wait_for_array(struct pass *p, uint32_t row)
+{
+	struct row_order *o = p->order;
+	struct arena_list told = { 0 };
+	const struct array_promise *it;
+	const struct arena_list *made, *nodes;
+	bool sure = promise_is_sure(p->promises, row, true);
+	size_t before;
+
+	if (o->limited[row] == SNAP_NONE)
+		o->limited[row] = o->next[row];
+	if (!could_start(p, row) || !p->snap->policy.backfill ||
+	    !promise_is_open(p->snap, row, &p->verdict[row]))
+		return WAITS;
+	promise_made(p->promises, &made, &nodes);
+	before = made->n;
+	place_for(p->place, row, p->snap->member[o->next[row]].job);
+	promise_array(p->promises, row, o->next[row], o->begun[row], &told);
+	note_starts(p, made->n - before);
+	it = told.p;
+	if (sure && told.n && !order_is_waiting(o, row))
+		p->verdict[row].expected = it->at;
+	for (size_t i = 0; sure && i < told.n; i++) {
+		if (it[i].member != order_waiting(o, row) &&
+		    (!i || it[i].member != it[i - 1].member))
+			tell_promised(p, row, it[i].member, it[i].at, 0);
+	}
+	return WAITS;
+}
+
 enum serve_answer serve_row(struct pass *p, uint32_t row)
 {
 	struct verdict *v = &p->verdict[row];
@@ -469,6 +513,8 @@ enum serve_answer serve_row(struct pass *p, uint32_t row)
 	struct verdict limit = *v, kept;
 	enum reason why;
 
+	if (order_waits_for_array(p->order, row))
+		return wait_for_array(p, row);
 	if (v->kept)
 		return hold_again(p, row, &d);
 	if (is_in_vain(p, row))

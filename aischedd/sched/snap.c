@@ -488,6 +488,10 @@ static int check_reqs(const struct snap *s, struct err *err)
 		if (!free_ok(s->license.free[i], s->license.total[i]))
 			return bad(err, "licence", i, "count out of range");
 	}
+	for (uint32_t i = 0; i < s->array.n; i++) {
+		if (!s->array.limit[i])
+			return bad(err, "array", i, "limit out of range");
+	}
 	return 0;
 }
 
@@ -555,6 +559,8 @@ static int check_run(const struct snap *s, struct err *err)
 		    r->user[i] >= s->user.n)
 			return bad(err, "running job", i,
 			           "unknown request, queue or user");
+		if (!index_ok(r->array[i], s->array.n))
+			return bad(err, "running job", i, "unknown array");
 		if (!time_ok(r->start[i]) || !time_ok(r->end[i]) ||
 		    !time_ok(r->safe_until[i]) || r->ran[i] < 0 ||
 		    !time_ok(r->ran[i]))
@@ -591,6 +597,8 @@ static int check_row(const struct snap *s, uint32_t i, struct err *err)
 	if (p->req[i] >= s->req.n || p->queue[i] >= s->queue.n ||
 	    p->user[i] >= s->user.n)
 		return bad(err, "row", i, "unknown request, queue or user");
+	if (!index_ok(p->array[i], s->array.n))
+		return bad(err, "row", i, "unknown array");
 	if (from == to)
 		return bad(err, "row", i, "has no members");
 	for (uint32_t m = from; m < to; m++) {

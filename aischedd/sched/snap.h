@@ -203,6 +203,13 @@ struct snap_licenses {
 	const int64_t *total, *free; /* free may be < 0 after a reload */
 };
 
+/* Arrays of which only some tasks may run at a time. */
+struct snap_arrays {
+	uint32_t n;
+	const char *const *name;
+	const uint32_t *limit; /* how many */
+};
+
 /*
  * X(type, column of struct snap_reqs): the single values of a request, except
  * tasks, cpus, mem and devs.
@@ -319,6 +326,9 @@ struct snap_pend {
 	const uint32_t *req, *queue, *user;
 	const int64_t *priority; /* the job's own priority plus that of its
 	                            class, minus nice; the highest goes first */
+	/* The array, if it has a limit, whose tasks all jobs of the row are;
+	 * else SNAP_NONE. An array may have several rows. */
+	const uint32_t *array;
 	const uint32_t *member_first;
 	/* If the row is a suspended job that is to resume: the index of its
 	 * run, which keeps memory and GPUs and needs CPUs again on the same
@@ -352,6 +362,7 @@ struct snap_run {
 	uint32_t n;
 	const uint64_t *job;
 	const uint32_t *req, *queue, *user;
+	const uint32_t *array; /* as in snap_pend */
 	const int64_t *priority, *start;
 	const int64_t *end;       /* when its time limit ends, or SNAP_NEVER */
 	const uint8_t *suspended; /* holds memory and GPUs, no CPUs */
@@ -418,6 +429,7 @@ struct snap {
 	struct snap_queues queue;
 	struct snap_users user;
 	struct snap_licenses license;
+	struct snap_arrays array;
 	struct snap_reqs req;
 	struct snap_pend pend;
 	struct snap_run run;

@@ -307,6 +307,33 @@ static int check_counts(struct audit *a)
 	return 0;
 }
 
+/* Check that no more tasks of an array run, start and have claims than may. */
+static int check_arrays(struct audit *a)
+{
+	const struct snap *s = a->s;
+	uint32_t *n = arena_array(a->arena, uint32_t, s->array.n);
+
+	for (uint32_t run = 0; run < s->run.n; run++) {
+		if (s->run.array[run] != SNAP_NONE && !snap_is_part(s, run))
+			n[s->run.array[run]]++;
+	}
+	for (uint32_t row = 0; row < s->pend.n; row++) {
+		uint32_t array = s->pend.array[row];
+
+		if (array == SNAP_NONE || s->pend.resumes[row] != SNAP_NONE)
+			continue;
+		for (uint32_t m = s->pend.member_first[row];
+		     m < s->pend.member_first[row + 1]; m++) {
+			n[array] += a->served[m];
+			if (a->served[m] && n[array] > s->array.limit[array])
+				return check_bad(a, s->member[m].job,
+				                 "is beyond the limit of its "
+				                 "array");
+		}
+	}
+	return 0;
+}
+
 int check_lists(struct audit *a)
 {
 	const struct plan *plan = a->plan;
@@ -323,5 +350,7 @@ int check_lists(struct audit *a)
 		status = check_start(a, &plan->start[i], &start);
 	for (uint32_t i = 0; !status && i < plan->ngrows; i++)
 		status = check_grow(a, &plan->grow[i], &grow);
-	return status ? status : check_counts(a);
+	if (!status)
+		status = check_counts(a);
+	return status ? status : check_arrays(a);
 }

@@ -25,10 +25,11 @@ struct stay {
 	uint32_t node, req;
 	int64_t from, until;
 	uint32_t queue, user;
-	bool firm;    /* the job may not be preempted, so it counts against
-	                 quotas */
-	bool head;    /* the task that stands for its job and the job's
-	                 licences */
+	uint32_t array; /* as in struct snap_run */
+	bool firm;      /* the job may not be preempted, so it counts against
+	                   quotas */
+	bool head;      /* the task that stands for its job and the job's
+	                   licences */
 	bool runs;    /* the task runs now: the free amounts do not include what
 	                 it holds */
 	bool floats;  /* the task has a node, but its devices are not chosen
@@ -147,6 +148,7 @@ static void set_owner(const struct snap *s, struct stay *it, uint32_t run,
 
 	it->queue = waits ? s->pend.queue[row] : s->run.queue[run];
 	it->user = waits ? s->pend.user[row] : s->run.user[run];
+	it->array = waits ? s->pend.array[row] : s->run.array[run];
 	it->firm = waits ? !s->pend.preemptible[row] : !s->run.preemptible[run];
 }
 
@@ -718,6 +720,64 @@ static bool keeps_limits(const struct future_check *f, const struct one *p,
 	return true;
 }
 
+/* --- limits of arrays --------------------------------------------------- */
+
+static bool keeps_array_at(const struct future_check *f, uint32_t array,
+                           int64_t at)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < f->n; i++) {
+		const struct stay *it = &f->stay[i];
+		bool leaves = it->runs && f->a->lost[it->task];
+		int64_t until = leaves ? f->s->now : it->until;
+
+		n += it->head && it->array == array && it->from <= at &&
+		     at < until;
+	}
+	return n <= f->s->array.limit[array];
+}
+
+/* Whether the array of promised job p runs no more tasks than it may from this
+ * time on, for as long as p runs. */
+static bool keeps_array(const struct future_check *f, const struct one *p,
+                        int64_t at)
+{
+	uint32_t array = f->s->pend.array[p->row];
+	int64_t until = row_ends(f->s, p->row, at);
+
+	if (array == SNAP_NONE || f->s->pend.resumes[p->row] != SNAP_NONE)
+		return true;
+	if (!keeps_array_at(f, array, at))
+		return false;
+	for (uint32_t i = 0; i < f->n; i++) {
+		int64_t from = f->stay[i].from;
+
+		if (from > at && from < until &&
+		    !keeps_array_at(f, array, from))
+			return false;
+	}
+	return true;
+}
+
+/* Whether tasks of an array with a limit wait that may be ahead of job p. The
+ * plan keeps room for all of them, but lists only the first ones. */
+static bool may_follow_array(const struct future_check *f, const struct one *p)
+{
+	const struct snap *s = f->s;
+
+	for (uint32_t row = 0; s->array.n && row < s->pend.n; row++) {
+		for (uint32_t m = s->pend.member_first[row];
+		     s->pend.array[row] != SNAP_NONE &&
+		     m < s->pend.member_first[row + 1];
+		     m++) {
+			if (!is_behind(s, p, row, m))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* --- promises ---------------------------------------------------------- */
 
 static int64_t max64(int64_t a, int64_t b)
@@ -836,7 +896,8 @@ static int check_later(const struct future_check *f,
 	    !only(s->promise, s->npromises, last->job) ||
 	    !find_job(s, last->job, &p.row, &p.member) ||
 	    s->member[p.member].count != 1 ||
-	    last->n != s->req.min_tasks[s->pend.req[p.row]])
+	    last->n != s->req.min_tasks[s->pend.req[p.row]] ||
+	    may_follow_array(f, &p))
 		return 0;
 	for (uint32_t i = 0; i < last->n; i++) {
 		if (check_forbidden(s, s->pend.req[p.row], node[i]) ||
@@ -966,6 +1027,11 @@ static int check_kept(const struct future_check *f,
 	if (!keeps_limits(f, &p, promise->n, promise->start))
 		return check_bad(f->a, promise->job,
 		                 "is promised %lld, when a limit forbids it",
+		                 (long long)promise->start);
+	if (!keeps_array(f, &p, promise->start))
+		return check_bad(f->a, promise->job,
+		                 "is promised %lld, when its array runs as "
+		                 "many tasks as it may",
 		                 (long long)promise->start);
 	return check_aligned(f, &p, promise);
 }

@@ -115,6 +115,10 @@ static const struct snap_field license_fields[] = {
 	VALUE("free", FIELD_I64, license.free, FIELD_DERIVED),
 };
 
+static const struct snap_field array_fields[] = {
+	VALUE("limit", FIELD_U32, array.limit, FIELD_MUST),
+};
+
 static const struct snap_field resv_fields[] = {
 	VALUE("start", FIELD_I64, resv.start, FIELD_MUST),
 	VALUE("end", FIELD_I64, resv.end, FIELD_MUST),
@@ -153,6 +157,7 @@ static const struct snap_field req_fields[] = {
 static const struct snap_field run_fields[] = {
 	REF("queue", run.queue, 0, SPACE_QUEUE),
 	REF("user", run.user, FIELD_MUST, SPACE_USER),
+	REF("array", run.array, SNAP_NONE, SPACE_ARRAY),
 	VALUE("priority", FIELD_I64, run.priority, 0),
 	VALUE("start", FIELD_I64, run.start, 0),
 	VALUE("end", FIELD_I64, run.end, SNAP_NEVER),
@@ -169,6 +174,7 @@ static const struct snap_field run_fields[] = {
 static const struct snap_field pend_fields[] = {
 	REF("queue", pend.queue, 0, SPACE_QUEUE),
 	REF("user", pend.user, FIELD_MUST, SPACE_USER),
+	REF("array", pend.array, SNAP_NONE, SPACE_ARRAY),
 	VALUE("priority", FIELD_I64, pend.priority, 0),
 	VALUE("nonpreemptible", FIELD_NOT, pend.preemptible, 1),
 	VALUE("barred", FIELD_FLAG, pend.barred, 0),
@@ -197,6 +203,7 @@ const struct section snap_section[NSECTIONS] = {
 	[SECTION_NODE] = SECTION("node", node, node.n),
 	[SECTION_QUEUE] = SECTION("queue", queue, queue.n),
 	[SECTION_LICENSE] = SECTION("license", license, license.n),
+	[SECTION_ARRAY] = SECTION("array", array, array.n),
 	[SECTION_RESV] = SECTION("reservation", resv, resv.n),
 	[SECTION_REQ] = SECTION(NULL, req, req.n),
 	[SECTION_RUN] = SECTION("run", run, run.n),

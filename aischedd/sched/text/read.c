@@ -42,7 +42,9 @@ static int read_plain(struct snap_reader *r, int section, enum name_space space,
 	if (read_fields(r, section, rest) < 0 ||
 	    reader_new_name(r, space, name) < 0 ||
 	    (section == SECTION_LICENSE &&
-	     reader_must_say(r, section, "total") < 0))
+	     reader_must_say(r, section, "total") < 0) ||
+	    (section == SECTION_ARRAY &&
+	     reader_must_say(r, section, "limit") < 0))
 		return -1;
 	reader_end_row(r, section, r->value);
 	return 0;
@@ -176,6 +178,8 @@ static int read_line(struct snap_reader *r, char *line)
 		return read_plain(r, SECTION_QUEUE, SPACE_QUEUE, rest);
 	if (!strcmp(keyword, "license"))
 		return read_plain(r, SECTION_LICENSE, SPACE_LICENSE, rest);
+	if (!strcmp(keyword, "array"))
+		return read_plain(r, SECTION_ARRAY, SPACE_ARRAY, rest);
 	if (!strcmp(keyword, "reservation"))
 		return read_reservation(r, rest);
 	if (!strcmp(keyword, "promise"))
@@ -360,6 +364,7 @@ static void keep_jobs(struct snap_reader *r)
 	s->user.n = COUNT(&r->name[SPACE_USER], char *);
 	s->user.name = keep_names(r, SPACE_USER);
 	s->license.name = keep_names(r, SPACE_LICENSE);
+	s->array.name = keep_names(r, SPACE_ARRAY);
 	s->nwords = COUNT(&r->name[SPACE_WORD], char *);
 	s->word = keep_names(r, SPACE_WORD);
 	s->req.rule_first =

@@ -43,19 +43,20 @@
  * queue NAME [parent= quota=cpus:8,mem:64G,gpus:2 limit=... weight= priority=
  *	max_jobs= max_jobs_user= max_gpus_user= assumed_time= max_wait=]
  * license NAME total=N [free=N]
+ * array NAME limit=N
  * reservation NAME start=TIME end=TIME [nodes=NODES users=NAMES]
- * run JOB [queue= user= priority= start= end= suspended preemptible ending
- *	freezable safe=TIME waited=S served=S ran=S REQUEST] on=TASK,...
- *	[claim=NODES]
+ * run JOB [queue= user= array= priority= start= end= suspended preemptible
+ *	ending freezable safe=TIME waited=S served=S ran=S REQUEST]
+ *	on=TASK,... [claim=NODES]
  *	TASK: node, or node*N, or node:g0-3:c0-7+8/500 (GPUs 0-3, CPUs 0-7 and
  *	half of CPU 8; g- is no GPU, c- no CPU; g0/500 is half of GPU 0);
  *	g0:u4-7 is the partition of GPU 0 with slices 4-7;
  *	d0+2: pieces 0 and 2;
  *	m0+1: memory in these NUMA nodes; else where its CPUs are
  *	NODES: n0,n1*4: nodes that are held, one for each task
- * pend MEMBERS [queue= user= priority= resumes nonpreemptible barred light=N
- *	served=S judged=waits|blocked|promised since=TIME,... claim=NODES
- *	REQUEST]
+ * pend MEMBERS [queue= user= array= priority= resumes nonpreemptible barred
+ *	light=N served=S judged=waits|blocked|promised since=TIME,...
+ *	claim=NODES REQUEST]
  *	MEMBERS: 12,15-18 jobs; 20*100/8 an array with 100 tasks waiting of
  *	which 8 may start
  *	since: 900*2,950 by member, ascending; the last value is also that of

@@ -62,6 +62,8 @@ static const char *name_of(const struct snap *s, enum name_space space,
 		return s->queue.name[i];
 	case SPACE_LICENSE:
 		return s->license.name[i];
+	case SPACE_ARRAY:
+		return s->array.name[i];
 	case SPACE_DEV:
 		return s->dev.name[i];
 	case SPACE_RESV:
@@ -710,7 +712,8 @@ void snap_write(const struct snap *s, struct buf *out)
 		      { SECTION_DEV, SPACE_DEV },
 		      { SECTION_DOMAIN, SPACE_DOMAIN },
 		      { SECTION_QUEUE, SPACE_QUEUE },
-		      { SECTION_LICENSE, SPACE_LICENSE } };
+		      { SECTION_LICENSE, SPACE_LICENSE },
+		      { SECTION_ARRAY, SPACE_ARRAY } };
 	struct arena *arena = arena_new();
 	struct writer w = { s, snap_free_derive(s, arena), out };
 

@@ -68,6 +68,7 @@ struct build {
 	uint32_t *namesake;
 	/* array -> number of its waiting tasks that have claims */
 	struct map array_claims;
+	struct map array_of; /* array with a limit -> index in snap.array + 1 */
 	struct arena_list words, features, taints, rules, prefers, wants,
 	    avoids, shuns, besides, uses;
 	/* nodes held by claims; users of reservations */

@@ -40,7 +40,7 @@ static uint32_t cpus_held(const struct snap *snap, const struct placement *p,
 #define RAW_COLUMN(type, n) arena_array_raw(b->arena, type, (n) + 1)
 
 struct run_columns {
-	uint32_t *req, *queue, *user, *first, *claim;
+	uint32_t *req, *queue, *user, *array, *first, *claim;
 	int64_t *priority, *start, *end, *safe, *waited, *served, *ran;
 	uint8_t *suspended, *preemptible, *ending, *freezable;
 	uint64_t *id;
@@ -59,6 +59,7 @@ static struct run_columns run_columns(struct build *b, size_t n, size_t ntasks,
 		.req = RAW_COLUMN(uint32_t, n),
 		.queue = RAW_COLUMN(uint32_t, n),
 		.user = RAW_COLUMN(uint32_t, n),
+		.array = RAW_COLUMN(uint32_t, n),
 		.first = RAW_COLUMN(uint32_t, n),
 		.claim = RAW_COLUMN(uint32_t, n),
 		.priority = RAW_COLUMN(int64_t, n),
@@ -137,17 +138,28 @@ static int64_t served(const struct build *b, const struct job *job)
 	           : 0;
 }
 
+/* Returns the index of an array in the snapshot, or SNAP_NONE. id: 0 if the
+ * array has no limit. */
+static uint32_t array_index(const struct build *b, uint64_t id)
+{
+	uintptr_t at = id ? (uintptr_t)map_find(&b->array_of, id) : 0;
+
+	return at ? (uint32_t)(at - 1) : SNAP_NONE;
+}
+
 /* Add a row for a running job. p: its placement, or h->leaving: then the row is
  * about its evicted tasks only. */
 static void run_row(struct build *b, struct run_columns *c,
                     const struct placed_run *h, const struct placement *p)
 {
+	const struct row_key *key = (const void *)h->key->text;
 	size_t i = c->n++;
 
 	c->id[i] = h->id;
 	c->req[i] = snapshot_req(b, h->key->text, h->key->req_hash);
 	c->queue[i] = h->queue;
 	c->user[i] = h->user;
+	c->array[i] = array_index(b, key->array);
 	c->priority[i] = h->priority;
 	c->start[i] = h->start;
 	c->end[i] = h->end;
@@ -219,6 +231,7 @@ void snapshot_run(struct build *b)
 		.req = c.req,
 		.queue = c.queue,
 		.user = c.user,
+		.array = c.array,
 		.priority = c.priority,
 		.start = c.start,
 		.end = c.end,
@@ -284,7 +297,7 @@ static struct snap_member member_of(const struct build *b,
 }
 
 struct pend_columns {
-	uint32_t *req, *queue, *user, *first, *resumes, *claim;
+	uint32_t *req, *queue, *user, *array, *first, *resumes, *claim;
 	int64_t *priority, *served;
 	uint8_t *preemptible, *barred;
 	uint16_t *light;
@@ -300,6 +313,7 @@ static struct pend_columns pend_columns(struct build *b, size_t rows,
 	c.req = RAW_COLUMN(uint32_t, rows);
 	c.queue = RAW_COLUMN(uint32_t, rows);
 	c.user = RAW_COLUMN(uint32_t, rows);
+	c.array = RAW_COLUMN(uint32_t, rows);
 	c.first = RAW_COLUMN(uint32_t, rows);
 	c.resumes = RAW_COLUMN(uint32_t, rows);
 	c.claim = RAW_COLUMN(uint32_t, rows);
@@ -322,6 +336,7 @@ static void pend_row(struct pend_columns *c, size_t i,
 	c->user[i] = key->user;
 	c->priority[i] = key->priority;
 	c->served[i] = key->served;
+	c->array[i] = SNAP_NONE;
 	c->resumes[i] = SNAP_NONE;
 	c->preemptible[i] = key->preemptible;
 	c->barred[i] = key->barred;
@@ -589,6 +604,7 @@ static void read_rows(struct build *b)
 		rows->of_slot[row->slot] = (uint32_t)i;
 		if (b->judged.was)
 			b->judged.at[i] = planned_index(&b->judged.rows, row);
+		rows->to->array[i] = array_index(b, key->array);
 		if (key->array)
 			note_limited(b, (uint32_t)i);
 		rows->to->claim[i] = claims;
@@ -685,6 +701,7 @@ void snapshot_pend(struct build *b)
 		.req = c->req,
 		.queue = c->queue,
 		.user = c->user,
+		.array = c->array,
 		.priority = c->priority,
 		.member_first = c->first,
 		.resumes = c->resumes,

@@ -159,6 +159,27 @@ static void build_licenses(struct build *b)
 	    (struct snap_licenses){ (uint32_t)n, name, total, left };
 }
 
+/* List the arrays that have a limit. */
+static void build_arrays(struct build *b)
+{
+	const struct roster *from = &b->state->rows.limits;
+	const char **name = COLUMN(const char *, from->n);
+	uint32_t *limit = COLUMN(uint32_t, from->n), n = 0;
+	struct roster_at at = { 0 };
+	const struct array_limit *it;
+	char text[24];
+
+	map_reserve(&b->array_of, from->n);
+	while ((it = roster_next(from, &at))) {
+		snprintf(text, sizeof(text), "%llu",
+		         (unsigned long long)it->array);
+		name[n] = arena_strdup(b->arena, text);
+		limit[n++] = it->limit;
+		map_set(&b->array_of, it->array, (void *)(uintptr_t)n);
+	}
+	b->snap->array = (struct snap_arrays){ n, name, limit };
+}
+
 static void build_devs(struct build *b)
 {
 	const struct conf *conf = b->state->conf;
@@ -197,6 +218,7 @@ static void free_maps(struct build *b)
 	map_free(&b->host_of);
 	map_free(&b->rows.light);
 	map_free(&b->array_claims);
+	map_free(&b->array_of);
 	arena_free(b->scratch);
 	b->scratch = NULL;
 }
@@ -238,6 +260,7 @@ static struct build *take(struct state *state, int64_t now, struct arena *arena,
 	build_queues(b);
 	build_users(b);
 	build_licenses(b);
+	build_arrays(b);
 	snapshot_take_refusals(b);
 	snapshot_run(b);
 	snapshot_take_pend(b, extra, only);

@@ -6,7 +6,8 @@
  * for the first pending job on any cluster, also if most jobs demand one NUMA
  * node or the fewest link groups, and for all pending jobs on a single node if
  * no job uses parts of devices. With only CPUs and one promise, the starts must
- * be those of EASY backfill.
+ * be those of EASY backfill. Some jobs are tasks of arrays that run only some
+ * of them at a time.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ enum {
 	EASY_WORLDS = 100,
 	STRICT_WORLDS = 100,
 	JOBS = 40,
+	ARRAYS = 3,
 	EASY_CPUS = 16
 };
 
@@ -37,6 +39,7 @@ struct test_job {
 	int64_t limit;    /* its time limit; 0: none */
 	int64_t promised; /* SNAP_NEVER: none */
 	bool strict;      /* demands NUMA nodes or link groups */
+	uint32_t array;   /* 0: none */
 	uint32_t cpus;    /* requested; for the comparison with EASY */
 };
 
@@ -45,6 +48,7 @@ struct promise_world {
 	/* check all promises, not only that of the first pending job */
 	bool all;
 	bool strict; /* most jobs demand NUMA nodes or link groups */
+	bool rows;   /* the waiting tasks of an array are one row */
 	struct buf base, text;
 	struct buf promises; /* of the last plan, as in a snapshot */
 	int64_t now, wake;
@@ -111,6 +115,25 @@ static void add_job(struct promise_world *w, struct test_job *job)
 	buf_free(&shape);
 }
 
+/* Make jobs equal that are tasks of an array. */
+static void add_arrays(struct promise_world *w)
+{
+	struct dice *d = &w->d;
+	uint32_t n = roll(d, ARRAYS + 1);
+
+	w->rows = roll(d, 2);
+	for (uint32_t i = 1; i <= n; i++) {
+		uint32_t first = (i - 1) * JOBS / ARRAYS;
+		uint32_t last = first + 2 + roll(d, JOBS / ARRAYS - 2);
+
+		buf_printf(&w->base, "array a%u limit=%u\n", (unsigned)i,
+		           1 + (unsigned)roll(d, 4));
+		w->job[first].array = i;
+		for (uint32_t k = first + 1; k < last; k++)
+			w->job[k] = w->job[first];
+	}
+}
+
 /* --- the world of strict jobs --------------------------------------------- */
 
 static void add_strict_nodes(struct promise_world *w)
@@ -169,10 +192,34 @@ static int by_arrival(const void *a, const void *b)
 {
 	const struct test_job *x = a, *y = b;
 
-	return (x->arrives > y->arrives) - (x->arrives < y->arrives);
+	if (x->arrives != y->arrives)
+		return x->arrives < y->arrives ? -1 : 1;
+	return (x->array > y->array) - (x->array < y->array);
 }
 
 /* --- one pass ---------------------------------------------------------- */
+
+/* Whether the job is written in the row of a job before it. */
+static bool is_in_row(const struct promise_world *w, uint32_t i)
+{
+	const struct test_job *job = &w->job[i];
+
+	return w->rows && i && job->array && job->phase == WAITS &&
+	       job[-1].array == job->array && job[-1].phase == WAITS;
+}
+
+static void write_shape(struct promise_world *w, uint32_t i)
+{
+	const struct test_job *job = &w->job[i];
+
+	buf_printf(&w->text, "%s %u", job->phase == RUNS ? "run" : "pend",
+	           (unsigned)i + 1);
+	while (++i < JOBS && is_in_row(w, i))
+		buf_printf(&w->text, ",%u", (unsigned)i + 1);
+	buf_puts(&w->text, job->shape);
+	if (job->array)
+		buf_printf(&w->text, " array=a%u", (unsigned)job->array);
+}
 
 static void write_world(struct promise_world *w)
 {
@@ -181,11 +228,10 @@ static void write_world(struct promise_world *w)
 	for (uint32_t i = 0; i < JOBS; i++) {
 		const struct test_job *job = &w->job[i];
 
-		if (job->phase != WAITS && job->phase != RUNS)
+		if ((job->phase != WAITS && job->phase != RUNS) ||
+		    is_in_row(w, i))
 			continue;
-		buf_printf(&w->text, "%s %u%s",
-		           job->phase == RUNS ? "run" : "pend", (unsigned)i + 1,
-		           job->shape);
+		write_shape(w, i);
 		if (job->limit)
 			buf_printf(&w->text, " time=%lld",
 			           (long long)job->limit);
@@ -237,6 +283,17 @@ static void begin_jobs(struct promise_world *w, const char *plan)
 	}
 }
 
+static void look_at_promise(struct promise_world *w, uint64_t id, int64_t at)
+{
+	struct test_job *job = &w->job[id - 1];
+
+	ck_assert_msg(job->promised == SNAP_NEVER ||
+	                  (at != SNAP_NEVER && at <= job->promised),
+	              "job %u was promised %lld, now %lld in\n%s", (unsigned)id,
+	              (long long)job->promised, (long long)at, w->text.data);
+	job->promised = at;
+}
+
 static void look_at_promises(struct promise_world *w, const struct snap *s,
                              const struct plan *plan)
 {
@@ -244,23 +301,16 @@ static void look_at_promises(struct promise_world *w, const struct snap *s,
 
 	for (uint32_t row = 0; row < s->pend.n; row++) {
 		const struct verdict *v = &plan->verdict[row];
-		uint64_t id = s->member[s->pend.member_first[row]].job;
-		struct test_job *job = &w->job[id - 1];
 
 		if (v->why == WHY_None || v->why == WHY_NeverFits)
 			continue;
-		if (w->all || first) {
-			ck_assert_msg(
-			    job->promised == SNAP_NEVER ||
-				(v->expected != SNAP_NEVER &&
-			         v->expected <= job->promised),
-			    "job %u was promised %lld, now %lld in\n%s",
-			    (unsigned)id, (long long)job->promised,
-			    (long long)v->expected, w->text.data);
-			job->promised = v->expected;
-		}
+		if (w->all || first)
+			look_at_promise(w, v->first, v->expected);
 		first = false;
 	}
+	for (uint32_t i = 0; w->all && i < plan->npromised; i++)
+		look_at_promise(w, s->member[plan->promised[i].member].job,
+		                plan->promised[i].expected);
 }
 
 static void write_promise(struct promise_world *w, const struct snap *s,
@@ -351,6 +401,8 @@ static void live(struct promise_world *w)
 	for (uint32_t i = 0; i < JOBS; i++)
 		w->strict ? add_strict_job(w, &w->job[i])
 			  : add_job(w, &w->job[i]);
+	if (!w->strict)
+		add_arrays(w);
 	qsort(w->job, JOBS, sizeof(*w->job), by_arrival);
 	while ((w->now = next_event(w)) != INT64_MAX) {
 		go_on(w);

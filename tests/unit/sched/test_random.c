@@ -28,6 +28,7 @@ static uint32_t add_nodes(struct dice *d, struct buf *t)
 	          ANY("", "", "", "", " ready=no"));
 	buf_puts(
 	    t,
+	    "array a limit=2\narray b limit=5\n"
 	    "device da\ndevice db\nlevel zone\nlevel rack\ndomain a\ndomain b\n"
 	    "domain a/1 parent=a level=rack\n"
 	    "domain a/2 parent=a level=rack\n"
@@ -227,6 +228,7 @@ static void add_runs(struct dice *d, struct buf *t, uint32_t nnodes)
 		          ANY("", " end=1100", " end=900", " end=5000"),
 		          ANY("0", "0", "5"), ANY("0", "500", "990"));
 		buf_puts(t, PICK(d, "", " served=30000", " served=400000"));
+		buf_puts(t, PICK(d, "", "", "", " array=a", " array=b"));
 		if (suspended)
 			buf_puts(t, PICK(d, "", " ran=300", " ran=599"));
 		if (!roll(d, 4))
@@ -278,6 +280,9 @@ static void add_rows(struct dice *d, struct buf *t, uint32_t nnodes)
 			buf_puts(t, PICK(d, "", "", " tasks_per_node=1",
 			                 " tasks_per_node=2"));
 		}
+		/* The state sees to it that claims are within the limit. */
+		if (n)
+			buf_puts(t, PICK(d, "", "", " array=a", " array=b"));
 		dice_puts(d, t, " priority=%s%s%s%s\n", ANY("0", "5", "9"),
 		          ANY("", "", " served=50000", " served=500"),
 		          ANY("", "", "", " nonpreemptible"),

@@ -262,15 +262,16 @@ static const char everything[] =
     "pool a order=spread\n"
     "queue q quota=gpus:2 limit=cpus:8 weight=2 priority=-1 max_jobs=9"
     " max_jobs_user=8 max_gpus_user=1.5 assumed_time=60 max_wait=3600\n"
+    "array 16 limit=4\n"
     "node n0 cpus=4 retry_at=1010 gpus=2\n"
     "node n1 cpus=4\n"
     "run 11 user=u preemptible freezable safe=1200 waited=9 tasks=3 min_tasks=1"
     " on=n0,n1 claim=n1\n"
     "run 11 user=u preemptible ending tasks=3 min_tasks=1 on=n1\n"
-    "run 13 user=u suspended on=n1\n"
+    "run 13 user=u array=16 suspended on=n1\n"
     "pend 13 user=u nonpreemptible resumes since=0\n"
     "pend 15 user=u barred light=250 since=900 tasks=2 claim=n0,n1\n"
-    "pend 16-20 user=u since=900*2,950,980\n"
+    "pend 16-20 user=u array=16 since=900*2,950,980\n"
     "pend 21-23 user=v judged=blocked\n";
 
 START_TEST(everything_comes_back)

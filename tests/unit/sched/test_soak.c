@@ -81,6 +81,7 @@ struct soak {
 	bool shuns;   /* half of the jobs shun some nodes */
 	bool devices; /* most jobs ask for devices other than GPUs */
 	bool places;  /* and say where these must be */
+	bool arrays;  /* half of the jobs are tasks of two arrays */
 	struct batch batch[JOBS_MAX];
 	uint32_t nbatches;
 	struct soak_job job[JOBS_MAX]; /* their ids are 1, 2, ... */
@@ -262,6 +263,8 @@ static void add_batch(struct soak *w)
 	buf_printf(&b->shape, " queue=%s%s", w->leaf[roll(d, w->nleaves)],
 	           rest.data);
 	buf_free(&rest);
+	if (w->arrays)
+		buf_puts(&b->shape, PICK(d, "", "", " array=a", " array=b"));
 	if (w->fills_disks)
 		buf_puts(&b->shape, PICK(d, "", "", " tmp=2G", " tmp=5G"));
 	if (w->devices)
@@ -323,9 +326,12 @@ static void begin(struct soak *w, uint64_t seed)
 	w->fills_disks = seed % 7 == 4;
 	w->devices = seed % 6 == 5;
 	w->places = seed % 12 == 5;
+	w->arrays = seed % 5 == 1;
 	w->max_delay = roll(d, 4);
 	if (w->devices)
 		buf_puts(&w->base, "device a\ndevice b\n");
+	if (w->arrays)
+		buf_puts(&w->base, "array a limit=1\narray b limit=3\n");
 	dice_puts(d, &w->base, "policy age=%s%s%s%s%s\n", ANY("0", "1", "9"),
 	          ANY("", "", " order=least_served", " order=least_left"),
 	          ANY("", "", " backfill=no"), ANY("", "", " consolidate=no"),

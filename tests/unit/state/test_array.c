@@ -28,6 +28,11 @@ static const struct {
 	    "+200",
 	    "why 4 => Resources: *; waits for job 1_0 to end (in 6m 40s "
 	    "at the latest)" } },
+	{ "a job behind them is told when the last of them ends",
+	  { "submit array=0-5%2 cpus-per-task=2 time=10", "run",
+	    "submit cpus-per-task=4 time=10", "plan", "turn 1 => 1 at 600",
+	    "turn 4 => 5 at 1800", "+600", "end 2 0", "end 3 0", "run",
+	    "turn 4 => 3 at 1200" } },
 	{ "the limit can be changed",
 	  { "submit array=0-5%1", "run", "update 1 array_limit=3", "run",
 	    "jobs => 1_[3-5%3] PD ArrayLimit, 1_0 R, 1_1 R, 1_2 R",
