@@ -8,6 +8,7 @@
 #include "aischedd/state/cluster/node.h"
 #include "aisim/trace.h"
 #include "libcommon/cron/schedule.h"
+#include "libcommon/idset.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 #include "libcommon/mig.h"
@@ -20,6 +21,7 @@ struct line {
 	struct spec spec;
 	struct cron_rule cron; /* of a cron entry; times count from second 0 */
 	const char *user;
+	const char *array; /* "0-99%4", or NULL */
 	int64_t preemptible, start_fails;
 	size_t ndev; /* number of tasks in job.dev */
 };
@@ -332,6 +334,7 @@ static int set_jitter(struct line *line, const struct key *key, json_t *value,
 
 static const struct key keys[] = {
 	JOB("apart", set_text, job.apart),
+	JOB("array", set_text, array),
 	JOB("class", set_text, spec.class),
 	JOB("constraint", set_text, spec.constraint),
 	JOB("prefer", set_text, spec.prefer),
@@ -403,6 +406,33 @@ static bool is_like_cron(const struct cron_rule *rule)
 	       rule->until != SCHEDULE_NEVER;
 }
 
+/* Add a job for each task of an array. */
+static int add_array(struct line *line, struct err *err)
+{
+	struct buf name = { 0 };
+	struct trace_job job = line->job;
+	struct idset set;
+	int rc = 0;
+
+	if (job.node)
+		return err_set(err, EINVAL, "an array does not run already");
+	if (idset_parse(&set, &job.limit, line->array, err) < 0)
+		return -1;
+	job.in = line->job.name;
+	for (int64_t id = -1; rc == 0 && (id = idset_next(&set, id)) >= 0;) {
+		struct spec spec = line->spec;
+
+		buf_clear(&name);
+		buf_printf(&name, "%s_%lld", job.in, (long long)id);
+		job.name = name.data;
+		job.task = (uint32_t)id;
+		rc = trace_add(line->trace, &job, &spec, err);
+	}
+	buf_free(&name);
+	idset_free(&set);
+	return rc;
+}
+
 static int read_job(struct trace *trace, json_t *obj, uint32_t number,
                     struct err *err)
 {
@@ -437,10 +467,14 @@ static int read_job(struct trace *trace, json_t *obj, uint32_t number,
 	line.job.preemptible = (int8_t)line.preemptible;
 	line.job.start_fails = line.start_fails == 1;
 	line.job.user = trace_user(trace, line.user);
+	if (line.cron.schedule && line.array)
+		return err_set(err, EINVAL, "a cron entry is no array");
 	if (line.cron.schedule)
 		return add_cron(&line, err);
 	if (is_like_cron(&line.cron))
 		return err_set(err, EINVAL, "a cron entry needs \"cron\"");
+	if (line.array)
+		return add_array(&line, err);
 	return trace_add(trace, &line.job, &line.spec, err);
 }
 

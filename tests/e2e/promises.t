@@ -8,7 +8,8 @@
 
 # SEED yes|no [KEY]: writes a cluster, where jobs may be moved or not, and jobs
 # that are all submitted at the beginning. KEY is a limit of their queue; or
-# "users" or "queues": then the jobs are of three users or in three queues
+# "users" or "queues": then the jobs are of three users or in three queues; or
+# "arrays": then one in ten is an array that runs some of its tasks at a time
 world()
 {
 	awk -v seed="$1" -v move="$2" -v key="${3-}" -v dir="$dir" '
@@ -46,6 +47,9 @@ world()
 			if (key == "queues")
 				printf "\"queue\":\"q%s\",",
 					substr("12", 1 + roll(3), 1) >(dir "/jobs")
+			if (key == "arrays" && !roll(10))
+				printf "\"array\":\"0-%d%%%d\",", 1 + roll(12),
+					1 + roll(4) >(dir "/jobs")
 			printf "\"duration\":%d,\"time_limit\":%d}\n", time,
 				time >(dir "/jobs")
 		}
@@ -174,7 +178,7 @@ for move in no yes; do
 	numa_worlds $move
 	result $? "told starts hold with NUMA nodes, consolidate = $move"
 done
-for key in max_jobs limit quota max_jobs_per_user max_gpus_per_user users queues; do
+for key in max_jobs limit quota max_jobs_per_user max_gpus_per_user users queues arrays; do
 	check_kept "told starts are kept, $key" no 15 $key
 done
 echo "1..$tests_run"
