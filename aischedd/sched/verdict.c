@@ -730,6 +730,30 @@ static void put_no_node(const struct snap *s, uint32_t req,
 	}
 }
 
+/* Append all that a task needs at once: "1 GPU, 1 CPU and 2G of memory
+ * together". */
+static void put_whole(const struct snap *s, uint32_t req, struct buf *out)
+{
+	const struct {
+		int64_t what, amount;
+	} rest[] = { { RES_MEM, s->req.mem[req] },
+		     { WHAT_TMP, s->req.tmp[req] } };
+	size_t left = (rest[0].amount != 0) + (rest[1].amount != 0);
+
+	if (s->req.gpus[req]) {
+		put_gpus(s, req, SNAP_NONE, out);
+		buf_puts(out, left ? ", " : " and ");
+	}
+	put_amount(out, RES_CPU, s->req.cpus[req]);
+	for (size_t i = 0; i < ARRAY_SIZE(rest); i++) {
+		if (!rest[i].amount)
+			continue;
+		buf_puts(out, --left ? ", " : " and ");
+		put_amount(out, rest[i].what, rest[i].amount);
+	}
+	buf_puts(out, " together");
+}
+
 static void put_never(const struct snap *s, uint32_t row,
                       const struct verdict *v, struct buf *out)
 {
@@ -793,18 +817,7 @@ static void put_never(const struct snap *s, uint32_t row,
 			         out);
 			buf_puts(out, ", with ");
 		}
-		if (s->req.gpus[req]) {
-			put_gpus(s, req, SNAP_NONE, out);
-			buf_puts(out, ", ");
-		}
-		put_amount(out, RES_CPU, s->req.cpus[req]);
-		buf_puts(out, s->req.tmp[req] ? ", " : " and ");
-		put_amount(out, RES_MEM, s->req.mem[req]);
-		if (s->req.tmp[req]) {
-			buf_puts(out, " and ");
-			put_amount(out, WHAT_TMP, s->req.tmp[req]);
-		}
-		buf_puts(out, " together");
+		put_whole(s, req, out);
 		break;
 	default:
 		buf_puts(out, "needs ");
