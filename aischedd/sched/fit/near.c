@@ -72,26 +72,16 @@ static uint64_t idle_gpus(const struct work *w, uint32_t node)
 	return ret;
 }
 
+static uint64_t all_gpus(const struct snap *s, uint32_t node)
+{
+	uint32_t n = snap_node_ngpus(s, node);
+
+	return n < 64 ? ((uint64_t)1 << n) - 1 : UINT64_MAX;
+}
+
 static uint16_t root_of_gpu(const struct snap *s, uint32_t node, uint32_t gpu)
 {
 	return s->gpu.root ? s->gpu.root[s->node.gpu_first[node] + gpu] : 0;
-}
-
-/* Returns the pieces of the set under a root; none if the root is unknown. */
-static uint64_t pieces_under(const struct snap *s, uint32_t node, uint64_t set,
-                             uint16_t root)
-{
-	const uint16_t *of;
-	uint64_t ret = 0;
-
-	if (!set)
-		return 0;
-	of = s->piece.root + s->node.piece_first[node];
-	for (; set && root; set &= set - 1) {
-		if (of[__builtin_ctzll(set)] == root)
-			ret |= set & -set;
-	}
-	return ret;
 }
 
 /* Returns the GPUs of the set under a root, or those whose root is unknown. */
@@ -106,6 +96,37 @@ static uint64_t gpus_under(const struct snap *s, uint32_t node, uint64_t set,
 			ret |= set & -set;
 	}
 	return ret;
+}
+
+/* The known PCIe roots of a node that have GPUs: which GPUs and pieces are
+ * under each of them. */
+struct roots {
+	uint32_t n;
+	struct {
+		uint64_t gpus, pieces;
+	} of[LIMIT_GPUS];
+};
+
+static void roots_read(struct roots *roots, const struct snap *s, uint32_t node)
+{
+	uint64_t all = all_gpus(s, node), here;
+	const uint16_t *of =
+	    s->piece.n ? s->piece.root + s->node.piece_first[node] : NULL;
+
+	roots->n = 0;
+	for (; all; all &= ~here) {
+		uint16_t root =
+		    root_of_gpu(s, node, (uint32_t)__builtin_ctzll(all));
+		uint64_t pieces = 0;
+
+		here = gpus_under(s, node, all, root);
+		if (!root)
+			continue;
+		for (uint32_t i = 0; i < snap_node_npieces(s, node); i++)
+			pieces |= (uint64_t)(of[i] == root) << i;
+		roots->of[roots->n].gpus = here;
+		roots->of[roots->n++].pieces = pieces;
+	}
 }
 
 /* Returns the pieces of the set that are in one of these NUMA nodes. */
@@ -140,17 +161,17 @@ static uint32_t numas_of_gpus(const struct snap *s, uint32_t node,
 
 /* Count the pieces of the set under the roots of these GPUs, and the pairs of
  * such a piece and a GPU under the same root. */
-static void count_pairs(const struct snap *s, uint32_t node, uint64_t gpus,
+static void count_pairs(const struct roots *roots, uint64_t gpus,
                         uint64_t pieces, int64_t *ret_all, int64_t *ret_pairs)
 {
 	*ret_all = *ret_pairs = 0;
-	for (uint64_t left = gpus, here; left && pieces; left &= ~here) {
-		uint16_t root =
-		    root_of_gpu(s, node, (uint32_t)__builtin_ctzll(left));
+	for (uint32_t i = 0; i < roots->n; i++) {
+		uint64_t here = roots->of[i].gpus & gpus;
 		int64_t n;
 
-		here = gpus_under(s, node, left, root);
-		n = count(pieces_under(s, node, pieces, root));
+		if (!here)
+			continue;
+		n = count(roots->of[i].pieces & pieces);
 		*ret_all += n;
 		*ret_pairs += min(n, count(here));
 	}
@@ -160,8 +181,8 @@ static void count_pairs(const struct snap *s, uint32_t node, uint64_t gpus,
 
 /* As serves(), for the devices of one kind. */
 static bool serves_kind(const struct work *w, uint32_t req, uint32_t node,
-                        const struct fit_where *at, uint64_t gpus,
-                        uint32_t kind)
+                        const struct fit_where *at, const struct roots *roots,
+                        uint64_t gpus, uint32_t kind)
 {
 	const struct snap *s = w->snap;
 	int64_t need = s->req.devs[req].n[kind], all, pairs;
@@ -169,7 +190,7 @@ static bool serves_kind(const struct work *w, uint32_t req, uint32_t node,
 	uint64_t open = open_of(w, req, node, at, kind, &lists);
 
 	if (s->req.pcie[req] >> kind & 1) {
-		count_pairs(s, node, gpus, open, &all, &pairs);
+		count_pairs(roots, gpus, open, &all, &pairs);
 		return all >= need && pairs >= min(need, count(gpus));
 	}
 	if (s->req.near[req] >> kind & 1) {
@@ -186,11 +207,12 @@ static bool serves_kind(const struct work *w, uint32_t req, uint32_t node,
 /* Whether a task finds its devices in this part of the node, beside these GPUs;
  * gpus 0: beside none, in the NUMA nodes of the part. */
 static bool serves(const struct work *w, uint32_t req, uint32_t node,
-                   const struct fit_where *at, uint64_t gpus)
+                   const struct fit_where *at, const struct roots *roots,
+                   uint64_t gpus)
 {
 	for (uint32_t k = 0; k < w->snap->dev.n; k++) {
 		if (w->snap->req.devs[req].n[k] &&
-		    !serves_kind(w, req, node, at, gpus, k))
+		    !serves_kind(w, req, node, at, roots, gpus, k))
 			return false;
 	}
 	return true;
@@ -199,12 +221,14 @@ static bool serves(const struct work *w, uint32_t req, uint32_t node,
 uint64_t fit_near_parts(const struct work *w, uint32_t req, uint32_t node,
                         const struct fit_where *at)
 {
+	struct roots roots;
 	uint64_t ret = 0;
 
+	roots_read(&roots, w->snap, node);
 	for (uint32_t i = 0; i < snap_node_ngpus(w->snap, node); i++) {
 		uint64_t gpu = (uint64_t)1 << i;
 
-		if (serves(w, req, node, at, gpu))
+		if (serves(w, req, node, at, &roots, gpu))
 			ret |= gpu;
 	}
 	return ret;
@@ -231,6 +255,7 @@ struct search {
 	uint32_t req, node;
 	const struct fit_where *at;
 	uint64_t idle; /* as idle_gpus() */
+	struct roots roots;
 	uint32_t ncells, tries;
 	struct cell cell[LIMIT_GPUS];
 	/* by kind: the pieces that the task may have */
@@ -245,6 +270,17 @@ struct search {
 	bool ideal;
 	bool any; /* end the search at the first choice that serves */
 };
+
+/* Returns the pieces under the roots of these GPUs. */
+static uint64_t pieces_of(const struct roots *roots, uint64_t gpus)
+{
+	uint64_t ret = 0;
+
+	for (uint32_t i = 0; i < roots->n; i++)
+		if (roots->of[i].gpus & gpus)
+			ret |= roots->of[i].pieces;
+	return ret;
+}
 
 static void list_cells(struct search *f, uint64_t set)
 {
@@ -267,7 +303,7 @@ static void list_cells(struct search *f, uint64_t set)
 		}
 		for (uint32_t k = 0; k < s->dev.n; k++)
 			c->pieces[k] =
-			    count(pieces_under(s, f->node, f->open[k], root));
+			    count(pieces_of(&f->roots, c->gpus) & f->open[k]);
 		set &= ~c->gpus;
 	}
 }
@@ -275,7 +311,7 @@ static void list_cells(struct search *f, uint64_t set)
 /* Choose up to n pieces of the set that share a root with GPUs of the task.
  * Prefer roots where a GPU of the task has no piece yet, then the root with the
  * most pieces beyond its free GPUs. rest: the GPUs that stay free. */
-static uint64_t take_beside(const struct snap *s, uint32_t node, uint64_t set,
+static uint64_t take_beside(const struct roots *roots, uint64_t set,
                             uint64_t gpus, uint64_t rest, int64_t n)
 {
 	uint64_t ret = 0;
@@ -284,20 +320,19 @@ static uint64_t take_beside(const struct snap *s, uint32_t node, uint64_t set,
 		int64_t most = 0;
 		uint64_t best = 0;
 
-		for (uint64_t left = set & ~ret; left; left &= left - 1) {
-			uint16_t root =
-			    s->piece.root[s->node.piece_first[node] +
-			                  (uint32_t)__builtin_ctzll(left)];
-			int64_t have = count(gpus_under(s, node, gpus, root));
-			int64_t had = count(pieces_under(s, node, ret, root));
-			int64_t more =
-			    count(pieces_under(s, node, set & ~ret, root)) -
-			    count(gpus_under(s, node, rest, root));
+		for (uint32_t i = 0; i < roots->n; i++) {
+			uint64_t here = roots->of[i].gpus;
+			uint64_t left = roots->of[i].pieces & set & ~ret;
+			int64_t have = count(here & gpus), more;
 
-			if (!root || !have)
+			if (!have || !left)
 				continue;
-			more += 1000 + (had < have ? 1000 : 0);
-			if (more <= most)
+			more = 1000 + count(left) - count(here & rest);
+			if (count(roots->of[i].pieces & ret) < have)
+				more += 1000;
+			/* If roots are equal, take that of the first piece. */
+			if (more < most ||
+			    (more == most && (left & -left) > best))
 				continue;
 			most = more;
 			best = left & -left;
@@ -323,11 +358,10 @@ static int64_t lost_with(const struct search *f, uint64_t gpus)
 
 		if (!(s->req.pcie[f->req] >> k & 1))
 			continue;
-		taken = take_beside(s, f->node, f->open[k], gpus, rest,
+		taken = take_beside(&f->roots, f->open[k], gpus, rest,
 		                    s->req.devs[f->req].n[k]);
-		count_pairs(s, f->node, f->idle, f->open[k], &all, &before);
-		count_pairs(s, f->node, rest, f->open[k] & ~taken, &all,
-		            &after);
+		count_pairs(&f->roots, f->idle, f->open[k], &all, &before);
+		count_pairs(&f->roots, rest, f->open[k] & ~taken, &all, &after);
 		ret += before - after;
 	}
 	return ret;
@@ -349,7 +383,7 @@ static void judge(struct search *f, uint64_t gpus)
 	struct price price;
 
 	f->tries++;
-	if (!serves(f->w, f->req, f->node, f->at, gpus))
+	if (!serves(f->w, f->req, f->node, f->at, &f->roots, gpus))
 		return;
 	if (f->any) {
 		f->best = gpus;
@@ -384,7 +418,7 @@ static bool may_serve(const struct search *f, uint32_t from, uint64_t gpus,
 		for (uint32_t c = from; c < f->ncells; c++)
 			more +=
 			    min(count(f->cell[c].gpus), f->cell[c].pieces[k]);
-		count_pairs(s, f->node, gpus, f->open[k], &all, &pairs);
+		count_pairs(&f->roots, gpus, f->open[k], &all, &pairs);
 		if (pairs + min(more, n) < min(need, count(gpus) + n))
 			return false;
 	}
@@ -437,6 +471,7 @@ static void search_init(struct search *f, const struct work *w, uint32_t req,
 	f->ncells = f->tries = 0;
 	f->best = 0;
 	f->idle = idle_gpus(w, node);
+	roots_read(&f->roots, s, node);
 	f->groups = fit_devices_ngroups(w, node, w->own_gpus[node]);
 	f->groups = f->groups ? f->groups : 1;
 	f->lost = 0;
@@ -502,6 +537,7 @@ bool fit_near_cpus(const struct work *w, uint32_t req, uint32_t node,
 {
 	struct snap_task t = { .node = node };
 	struct fit_where in = *at;
+	struct roots roots;
 	uint32_t nuse;
 
 	/* In one NUMA node there is no choice. */
@@ -509,7 +545,8 @@ bool fit_near_cpus(const struct work *w, uint32_t req, uint32_t node,
 		nuse = fit_devices_cpus(w, req, &t, at->numas, w->use);
 		in.numas = numas_of(w->snap, at, &t, w->use, nuse);
 	}
-	return serves(w, req, node, &in, 0);
+	roots_read(&roots, w->snap, node);
+	return serves(w, req, node, &in, &roots, 0);
 }
 
 static uint64_t lowest(uint64_t set, int64_t n)
@@ -528,9 +565,11 @@ static uint64_t nearest(const struct work *w, const struct snap_task *t,
 {
 	const struct snap *s = w->snap;
 	uint64_t rest = idle_gpus(w, t->node) & ~t->gpus;
-	uint64_t in = pieces_in(s, t->node, open, numas);
-	uint64_t ret = take_beside(s, t->node, open, t->gpus, rest, n);
+	uint64_t in = pieces_in(s, t->node, open, numas), ret;
+	struct roots roots;
 
+	roots_read(&roots, s, t->node);
+	ret = take_beside(&roots, open, t->gpus, rest, n);
 	ret |= lowest(in & ~ret, n - count(ret));
 	return ret | lowest(open & ~ret, n - count(ret));
 }
@@ -568,11 +607,13 @@ int64_t fit_near_most(const struct work *w, uint32_t req, uint32_t node,
 	int64_t gpus = (s->req.gpus[req] + 999) / 1000, all, pairs, best = 0;
 	uint64_t set = gpus > 1 ? fit_devices_whole(w, req, node, &anywhere)
 	                        : fit_devices_all(w, req, node);
+	struct roots roots;
 	bool lists;
 	uint64_t open = open_of(w, req, node, &anywhere, kind, &lists);
 
 	if (s->req.pcie[req] >> kind & 1) {
-		count_pairs(s, node, set, open, &all, &pairs);
+		roots_read(&roots, s, node);
+		count_pairs(&roots, set, open, &all, &pairs);
 		return pairs < gpus ? pairs : all;
 	}
 	for (uint32_t i = 0; i < fit_devices_nnumas(w, node); i++) {
