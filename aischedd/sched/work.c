@@ -489,7 +489,7 @@ static void init_use(struct work *w, const struct work *like)
 		w->use_cap = like->use_cap;
 		return;
 	}
-	for (uint32_t i = 0; i < s->req.n && s->piece.n; i++) {
+	for (uint32_t i = 0; i < s->req.n && s->dev.n; i++) {
 		size_t n = fit_max_cpus(s, i);
 
 		w->use_cap = n > w->use_cap ? n : w->use_cap;
