@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/sched/future/arrays.h"
 #include "aischedd/sched/future/coming.h"
 #include "aischedd/sched/future/walk.h"
-#include "aischedd/sched/promise_array.h"
 #include "aischedd/sched/promise_keep.h"
 #include "aischedd/sched/promise_start.h"
 #include "aischedd/sched/verdict.h"
@@ -42,7 +42,7 @@ struct promises {
 	struct future_ask ask; /* of the request being placed */
 	struct promise_refusal refusal;
 	struct promise_seeker *seeker;
-	struct array_future *arrays; /* NULL: no array has a limit */
+	struct future_arrays *arrays; /* NULL: no array has a limit */
 	/* by class: 1 if jobs of an array start on its nodes at times that are
 	 * not known; NULL: there are none */
 	uint8_t *unsure;
@@ -74,7 +74,7 @@ struct promises *promise_new(struct place *place, const struct tally *tally)
 	ps->ask.req = SNAP_NONE;
 	ps->seeker = promise_start_new(place, ps->future);
 	if (s->array.n)
-		ps->arrays = array_future_new(ps->seeker);
+		ps->arrays = future_arrays_new(ps->seeker);
 	for (uint32_t i = 0; i < s->resv.n; i++) {
 		if (s->resv.end[i] > s->now)
 			keep_reservation(ps, i);
@@ -296,7 +296,7 @@ void promise_left(struct promises *ps, uint32_t run, uint32_t ntasks,
 {
 	limit_future_leave(ps->seeker->limits, run, ntasks, whole, suspend);
 	if (ps->arrays && suspend)
-		array_future_change(ps->arrays, run, SNAP_NEVER);
+		future_arrays_change(ps->arrays, run, SNAP_NEVER);
 }
 
 void promise_moved(struct promises *ps, uint32_t run, int64_t until)
@@ -304,12 +304,12 @@ void promise_moved(struct promises *ps, uint32_t run, int64_t until)
 	until = promise_start_ends_by(ps->s, ps->s->run.req[run], until);
 	limit_future_move(ps->seeker->limits, run, until);
 	if (ps->arrays)
-		array_future_change(ps->arrays, run, until);
+		future_arrays_change(ps->arrays, run, until);
 }
 
 bool promise_may_move(const struct promises *ps, uint32_t run, size_t nmoves)
 {
-	return (!ps->arrays || array_future_may_change(ps->arrays, run)) &&
+	return (!ps->arrays || future_arrays_may_change(ps->arrays, run)) &&
 	       limit_future_may_move(ps->seeker->limits, run,
 	                             promise_start_ends_by(ps->s,
 	                                                   ps->s->run.req[run],
@@ -319,7 +319,7 @@ bool promise_may_move(const struct promises *ps, uint32_t run, size_t nmoves)
 
 bool promise_may_suspend(const struct promises *ps, uint32_t run)
 {
-	return (!ps->arrays || array_future_may_change(ps->arrays, run)) &&
+	return (!ps->arrays || future_arrays_may_change(ps->arrays, run)) &&
 	       limit_future_may_suspend(ps->seeker->limits, run);
 }
 
@@ -366,7 +366,7 @@ void promise_began(struct promises *ps, uint32_t row, int64_t until,
 	node = arena_array_raw(ps->p->arena, uint32_t, n + 1);
 	for (uint32_t i = 0; i < n; i++)
 		node[i] = task[i].node;
-	array_future_add(
+	future_arrays_add(
 	    ps->arrays, row,
 	    promise_start_ends_by(ps->s, ps->s->pend.req[row], until), node, n);
 }
@@ -385,7 +385,7 @@ static void add_promised_task(struct promises *ps, uint32_t row)
 	it = (const struct snap_promise *)made->p + made->n - 1;
 	if (end != SNAP_NEVER)
 		end += it->start - ps->s->now;
-	array_future_add(
+	future_arrays_add(
 	    ps->arrays, row,
 	    promise_start_ends_by(ps->s, ps->s->pend.req[row], end),
 	    (const uint32_t *)ps->seeker->made_node.p + it->node_first, it->n);
@@ -443,8 +443,8 @@ void promise_array(struct promises *ps, uint32_t row, uint32_t member,
 {
 	uint32_t depth = ps->s->policy.backfill_depth;
 
-	if (!array_future_keep(ps->arrays, row, member, begun,
-	                       depth - ps->nmade[true], ret))
+	if (!future_arrays_keep(ps->arrays, row, member, begun,
+	                        depth - ps->nmade[true], ret))
 		note_unsure(ps, ps->s->pend.req[row]);
 }
 

@@ -7,10 +7,10 @@
 #include "aischedd/sched/admit.h"
 #include "aischedd/sched/evict.h"
 #include "aischedd/sched/evict_rules.h"
+#include "aischedd/sched/future/arrays.h"
 #include "aischedd/sched/future/coming.h"
 #include "aischedd/sched/future/runs.h"
 #include "aischedd/sched/order_service.h"
-#include "aischedd/sched/promise_array.h"
 #include "aischedd/sched/promise_last.h"
 #include "aischedd/sched/verdict.h"
 

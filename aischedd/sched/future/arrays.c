@@ -1,5 +1,5 @@
-/* promise_array.c - starts of tasks above the limit of their array */
-#include "aischedd/sched/promise_array.h"
+/* arrays.c - starts of tasks above the limit of their array */
+#include "aischedd/sched/future/arrays.h"
 
 #include <stdlib.h>
 
@@ -7,14 +7,16 @@
 #include "aischedd/sched/promise_keep.h"
 #include "aischedd/sched/promise_last.h"
 
-/* Nodes that a task of an array has until `end`, and the next task after it. */
+/* The nodes of a task of an array until `end`, when the next task may have
+ * them.
+ */
 struct turn_at {
 	int64_t end; /* SNAP_NEVER: unknown */
 	uint32_t req, n;
 	const uint32_t *node; /* n nodes, one for each of its tasks */
 };
 
-struct array_future {
+struct future_arrays {
 	struct promise_seeker *sr;
 	struct arena_list *turn; /* struct turn_at, by array */
 	uint8_t *keeps;          /* by array: 1 if promises depend on it */
@@ -25,7 +27,7 @@ struct array_future {
 
 /* The jobs of a row that wait for their array. */
 struct tail {
-	struct array_future *f;
+	struct future_arrays *f;
 	uint32_t row, array;
 	int64_t length;       /* of each, or SNAP_NEVER */
 	struct turn_at *turn; /* sorted by time */
@@ -36,10 +38,10 @@ struct tail {
 	struct arena_list *told;
 };
 
-struct array_future *array_future_new(struct promise_seeker *sr)
+struct future_arrays *future_arrays_new(struct promise_seeker *sr)
 {
 	struct arena *arena = sr->p->arena;
-	struct array_future *f = arena_array(arena, struct array_future, 1);
+	struct future_arrays *f = arena_array(arena, struct future_arrays, 1);
 
 	f->sr = sr;
 	f->turn = arena_array(arena, struct arena_list, sr->s->array.n);
@@ -48,14 +50,14 @@ struct array_future *array_future_new(struct promise_seeker *sr)
 	return f;
 }
 
-static void add(struct array_future *f, uint32_t array,
+static void add(struct future_arrays *f, uint32_t array,
                 const struct turn_at *turn)
 {
 	*(struct turn_at *)arena_push(f->sr->p->arena, &f->turn[array],
 	                              sizeof(*turn)) = *turn;
 }
 
-static uint32_t *copy_nodes(struct array_future *f, const uint32_t *node,
+static uint32_t *copy_nodes(struct future_arrays *f, const uint32_t *node,
                             uint32_t n)
 {
 	uint32_t *to = arena_array_raw(f->sr->p->arena, uint32_t, n + 1);
@@ -65,8 +67,8 @@ static uint32_t *copy_nodes(struct array_future *f, const uint32_t *node,
 	return to;
 }
 
-void array_future_add(struct array_future *f, uint32_t row, int64_t end,
-                      const uint32_t *node, uint32_t n)
+void future_arrays_add(struct future_arrays *f, uint32_t row, int64_t end,
+                       const uint32_t *node, uint32_t n)
 {
 	const struct snap_pend *pend = &f->sr->s->pend;
 
@@ -76,7 +78,7 @@ void array_future_add(struct array_future *f, uint32_t row, int64_t end,
 		                       copy_nodes(f, node, n) });
 }
 
-void array_future_change(struct array_future *f, uint32_t run, int64_t end)
+void future_arrays_change(struct future_arrays *f, uint32_t run, int64_t end)
 {
 	const struct snap_run *r = &f->sr->s->run;
 
@@ -89,7 +91,7 @@ void array_future_change(struct array_future *f, uint32_t run, int64_t end)
 		    &(struct turn_at){ .end = end, .req = r->req[run] });
 }
 
-bool array_future_may_change(const struct array_future *f, uint32_t run)
+bool future_arrays_may_change(const struct future_arrays *f, uint32_t run)
 {
 	uint32_t array = f->sr->s->run.array[run];
 
@@ -97,7 +99,7 @@ bool array_future_may_change(const struct array_future *f, uint32_t run)
 }
 
 /* Add the running tasks of all arrays. */
-static void add_runs(struct array_future *f)
+static void add_runs(struct future_arrays *f)
 {
 	const struct snap *s = f->sr->s;
 
@@ -322,8 +324,8 @@ static struct turn_at *first_turn(const struct tail *t)
 	return first;
 }
 
-bool array_future_keep(struct array_future *f, uint32_t row, uint32_t member,
-                       uint32_t begun, uint32_t most, struct arena_list *ret)
+bool future_arrays_keep(struct future_arrays *f, uint32_t row, uint32_t member,
+                        uint32_t begun, uint32_t most, struct arena_list *ret)
 {
 	const struct place *p = f->sr->p;
 	const struct snap *s = f->sr->s;

@@ -1,5 +1,5 @@
 /*
- * promise_array.h - starts of tasks above the limit of their array
+ * arrays.h - starts of tasks above the limit of their array
  *
  * As soon as a task of such an array ends, the next one starts. So, as far as
  * others do not need them, the nodes of each task go to tasks of the array
@@ -7,28 +7,28 @@
  * entry of the future. Thus an array costs as much as its limit, not as its
  * tasks.
  */
-#ifndef AISCHEDD_SCHED_PROMISE_ARRAY_H
-#define AISCHEDD_SCHED_PROMISE_ARRAY_H
+#ifndef AISCHEDD_SCHED_FUTURE_ARRAYS_H
+#define AISCHEDD_SCHED_FUTURE_ARRAYS_H
 
 #include "aischedd/sched/promise_start.h"
 
-struct array_future;
+struct future_arrays;
 
-struct array_future *array_future_new(struct promise_seeker *seeker);
+struct future_arrays *future_arrays_new(struct promise_seeker *seeker);
 
 /* Note that a task of the row's array, if it has a limit, runs or is promised
  * until `end`, on these nodes, one for each of its n tasks. n 0: the nodes are
  * not known. */
-void array_future_add(struct array_future *f, uint32_t row, int64_t end,
-                      const uint32_t *node, uint32_t n);
+void future_arrays_add(struct future_arrays *f, uint32_t row, int64_t end,
+                       const uint32_t *node, uint32_t n);
 
 /* Note that a run moves, or is suspended: that it now ends at `end`
  * (SNAP_NEVER: unknown). */
-void array_future_change(struct array_future *f, uint32_t run, int64_t end);
+void future_arrays_change(struct future_arrays *f, uint32_t run, int64_t end);
 
 /* Whether no promise depends on the end of this run because its array runs as
  * many tasks as it may. */
-bool array_future_may_change(const struct array_future *f, uint32_t run);
+bool future_arrays_may_change(const struct future_arrays *f, uint32_t run);
 
 /* A promise to a job of a member of a row. */
 struct array_promise {
@@ -44,7 +44,7 @@ struct array_promise {
  * follow each other on the same nodes. Returns false if that is too few, so the
  * starts of some are not known.
  */
-bool array_future_keep(struct array_future *f, uint32_t row, uint32_t member,
-                       uint32_t begun, uint32_t most, struct arena_list *ret);
+bool future_arrays_keep(struct future_arrays *f, uint32_t row, uint32_t member,
+                        uint32_t begun, uint32_t most, struct arena_list *ret);
 
 #endif
