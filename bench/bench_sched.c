@@ -457,6 +457,42 @@ static void all_adversary(void)
 	}
 }
 
+/* Plan for jobs with devices beside their GPUs, on nodes with a device for each
+ * GPU, which all have PCIe roots of their own. how: what is demanded of the
+ * devices, a word of snapshots and others. */
+static void bench_beside(uint32_t nodes, uint32_t requests, const char *how)
+{
+	struct buf text = { 0 };
+	struct pass_result r;
+
+	buf_puts(&text, "now 1000000\n"
+	                "policy backfill=yes depth=100 budget=100000\n"
+	                "device rdma\n");
+	add_odd_nodes(&text, nodes);
+	text.len--;
+	buf_puts(&text, " gpu_root=1");
+	for (int i = 1; i < MANY; i++)
+		buf_printf(&text, ",%d", i + 1);
+	buf_printf(&text, " devices=rdma:%d pieces=rdma@1/0", MANY);
+	for (int i = 1; i < MANY; i++)
+		buf_printf(&text, ",rdma@%d/%d", i + 1, i / 8);
+	buf_puts(&text, "\n");
+	for (uint32_t i = 0; i < requests; i++)
+		buf_printf(&text, "pend %u cpus=2 gpus=%u devices=rdma:%u %s\n",
+		           10000000 + i, 12 + i % 7, 8 + i % 5, how);
+	r = measure(&text);
+	printf("beside nodes=%u requests=%u %s started=%u partial=%s "
+	       "ms=%.2f\n",
+	       nodes, requests, how, r.starts, r.partial ? "yes" : "no",
+	       r.took * 1e3);
+}
+
+static void all_beside(void)
+{
+	bench_beside(30, 300, "pcie=rdma");
+	bench_beside(30, 300, "near=rdma numa=tight");
+}
+
 static void all_place(void)
 {
 	for (uint32_t nodes = 1250; nodes <= 20000; nodes *= 2)
@@ -521,11 +557,13 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} all[] = { { "place", all_place },        { "topology", all_topology },
-		    { "align", all_align },        { "mig", all_mig },
-		    { "full", all_full },          { "ended", all_ended },
-		    { "reclaim", all_reclaim },    { "limits", all_limits },
-		    { "adversary", all_adversary } };
+	} all[] = {
+		{ "place", all_place },         { "topology", all_topology },
+		{ "align", all_align },         { "mig", all_mig },
+		{ "full", all_full },           { "ended", all_ended },
+		{ "reclaim", all_reclaim },     { "limits", all_limits },
+		{ "adversary", all_adversary }, { "beside", all_beside }
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		bool wanted = argc < 2;

@@ -103,8 +103,8 @@ struct work {
 	uint16_t *nnumas, *nlinks;
 	struct snap_cpu_use *use; /* scratch: CPUs of one task */
 	size_t use_cap;
-	/* the sets of NUMA nodes that were tried for tasks, counted in looks at
-	 * nodes, which take as much time */
+	/* the sets of NUMA nodes and of GPUs that were tried for tasks, counted
+	 * in looks at nodes, which take as much time */
 	uint64_t *tried;
 
 	bool grouped; /* some node has more than one link group of GPUs */

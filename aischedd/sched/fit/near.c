@@ -236,6 +236,10 @@ uint64_t fit_near_parts(const struct work *w, uint32_t req, uint32_t node,
 
 /* --- the choice of GPUs ------------------------------------------------ */
 
+/* Trying a choice counts as LOOKS_A_TRY looks at a node; if devices must be
+ * under roots of GPUs, one more for every ROOTS_A_LOOK roots. */
+enum { LOOKS_A_TRY = 4, ROOTS_A_LOOK = 4 };
+
 /* Free GPUs that are alike: in one link group, in one NUMA node, under one
  * root. */
 struct cell {
@@ -487,6 +491,14 @@ static void search_init(struct search *f, const struct work *w, uint32_t req,
 	list_cells(f, fit_devices_whole(w, req, node, at));
 }
 
+static void search_run(struct search *f, uint32_t n)
+{
+	uint32_t roots = f->w->snap->req.pcie[f->req] ? f->roots.n : 0;
+
+	choose_more(f, 0, 0, n);
+	*f->w->tried += f->tries * (LOOKS_A_TRY + roots / ROOTS_A_LOOK);
+}
+
 uint64_t fit_near_gpus(const struct work *w, uint32_t req, uint32_t node,
                        const struct fit_where *at, uint32_t n,
                        struct fit_damage *ret_damage)
@@ -498,7 +510,7 @@ uint64_t fit_near_gpus(const struct work *w, uint32_t req, uint32_t node,
 		                        fit_devices_whole(w, req, node, at),
 		                        w->own_gpus[node], n, ret_damage);
 	search_init(&f, w, req, node, at, n);
-	choose_more(&f, 0, 0, n);
+	search_run(&f, n);
 	*ret_damage = f.best ? f.least.damage : (struct fit_damage){ 0 };
 	return f.best;
 }
@@ -510,7 +522,7 @@ bool fit_near_has(const struct work *w, uint32_t req, uint32_t node,
 
 	search_init(&f, w, req, node, at, n);
 	f.any = true;
-	choose_more(&f, 0, 0, n);
+	search_run(&f, n);
 	return f.best != 0;
 }
 
