@@ -154,6 +154,39 @@ is "after they were given back" "$(devices "$better")" \
 aicancel --wait "$better" "$second" "$third"
 ok "nothing is left" wait_for nothing_is_left
 
+# --- a pod that is gone before it names its claim -------------------------------
+
+# The cluster's controller looks at a claim when that changes, and when a pod ends
+# that names it. This claim is one of ours of a job that has ended, reserved for a
+# pod that does not name it.
+id=$(aisub --parsable --gpus-per-task 1 --nodelist n-0 --wrap true)
+ok "a job has a GPU" wait_for is_state "$id" RUNNING
+kube -n "$ns" get resourceclaim "aj-test-$id-1-0" -o json >"$dir/claim"
+aicancel --wait "$id"
+ok "its claim is gone" wait_for nothing_is_left
+kube -n "$ns" create -f - >/dev/null <<-END
+	{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "alone"},
+	"spec": {"schedulerName": "nobody", "containers": [
+		{"name": "main", "image": "local/box:1"}]}}
+END
+uid=$(kube -n "$ns" get pod alone -o 'jsonpath={.metadata.uid}')
+jq 'del(.status) | .metadata |= {name, namespace, labels, annotations,
+	finalizers}' "$dir/claim" | kube create -f - >/dev/null
+jq --arg uid "$uid" '{status: (.status + {reservedFor: [{resource: "pods",
+	name: "alone", uid: $uid}]})}' "$dir/claim" |
+	kube -n "$ns" patch resourceclaim "aj-test-$id-1-0" --type merge \
+		--subresource status --patch-file /dev/stdin >/dev/null
+ok "it is back" wait_for gpus_are n-0 "4 3"
+second=$(aisub --parsable --gpus-per-task 1 --nodelist n-0 --wrap true)
+ok "the controller has seen it" wait_for is_state "$second" RUNNING
+aicancel --wait "$second"
+ok "when that has freed a later one" wait_for gpus_are n-0 "4 3"
+kube -n "$ns" delete pod alone --now >/dev/null
+ok "the GPU is free when the pod is gone" eval "deadline_s=150; wait_for \
+	gpus_are n-0 '4 4'"
+kube -n "$ns" delete resourceclaim "aj-test-$id-1-0" >/dev/null
+ok "nothing is left of the pod" wait_for nothing_is_left
+
 # --- several pods ---------------------------------------------------------------
 
 id=$(aisub --parsable -n 2 --gpus-per-task 2 --nodelist n-0 --wrap true)

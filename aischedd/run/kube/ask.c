@@ -71,6 +71,8 @@ static const struct call_form {
 	[ASK_GRANT_DROP] = { KUBE_DELETE, KUBE_START,
 	                     "/apis/resource.k8s.io/v1", "/resourceclaims", "",
 	                     true },
+	[ASK_GRANT_STIR] = { KUBE_MERGE, KUBE_CLEAN, "/apis/resource.k8s.io/v1",
+	                     "/resourceclaims", "", true },
 	[ASK_BIND] = { KUBE_POST, KUBE_START, "/api/v1", "/pods", "/binding",
 	               true },
 	[ASK_LEAVE] = { KUBE_MERGE, KUBE_STOP, "/api/v1", "/pods", "", true },
@@ -258,10 +260,10 @@ void kube_ask_grant(struct kube_attempt *a, enum kube_ask_kind kind,
 	ask(a->space, kind, &a->id, name, task->pod.uid, body);
 }
 
-void kube_ask_share_drop(struct kube_space *space, const char *name,
-                         json_t *body)
+void kube_ask_loose_grant(struct kube_space *space, enum kube_ask_kind kind,
+                          const char *name, json_t *body)
 {
-	ask(space, ASK_GRANT_DROP, &nobody, name, NULL, body);
+	ask(space, kind, &nobody, name, NULL, body);
 }
 
 void kube_ask_remove(struct kube_job *job)

@@ -37,6 +37,7 @@ enum kube_ask_kind {
 	ASK_GRANT_FILL, /* allocate devices to the ResourceClaim */
 	ASK_GRANT_MAP,  /* name the ResourceClaim in its pod's status */
 	ASK_GRANT_DROP, /* delete the ResourceClaim of a task that moves */
+	ASK_GRANT_STIR, /* make the controller look at the ResourceClaim */
 	ASK_BIND,
 	ASK_LEAVE,  /* set the deadline of a pod to now, so that it ends */
 	ASK_LOSE,   /* set a pod to Failed, as its node is lost */
@@ -80,10 +81,10 @@ void kube_ask_pod(struct kube_attempt *a, enum kube_ask_kind kind,
 /* Make an ASK_CLAIM call about this volume claim; takes the body. */
 void kube_ask_claim(struct kube_attempt *a, const char *claim, json_t *body);
 
-/* Make an ASK_GRANT_DROP call about a claim that belongs to no attempt; takes
- * the body. */
-void kube_ask_share_drop(struct kube_space *space, const char *name,
-                         json_t *body);
+/* Make a call about the ResourceClaim of this name, for whose answer no attempt
+ * waits; takes the body. */
+void kube_ask_loose_grant(struct kube_space *space, enum kube_ask_kind kind,
+                          const char *name, json_t *body);
 
 /* Make a call about the ResourceClaim of a pod; takes the body. name: the name
  * of the object that the call changes, the ResourceClaim or the pod. */

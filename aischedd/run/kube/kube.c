@@ -282,6 +282,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	kube_claims_tell(kube);
 	step_all(kube);
 	kube_recover_sweep(kube);
+	kube_devices_step(kube);
 	kube_share_step_all(kube);
 	kube_adopt_step_all(kube);
 	kube_drain_step(kube);

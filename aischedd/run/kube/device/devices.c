@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube/adopt/give.h"
+#include "aischedd/run/kube/ask.h"
 #include "aischedd/run/kube/attempt.h"
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/device/counters.h"
@@ -17,6 +18,10 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 #include "libcommon/mig.h"
+
+/* How long a claim that no task needs may keep its devices before it is
+ * stirred, and how long before that is repeated. */
+enum { STIR_MS = 15000, STIR_AGAIN_MS = 60000 };
 
 /* The claims that have a certain device; several claims only if it is shared,
  * or a scheduler made a mistake. */
@@ -421,6 +426,7 @@ static void claimed_fini(struct kube *kube, struct kube_claimed *claim)
 	*claim = (struct kube_claimed){ .asked = claim->asked,
 		                        .seq = claim->seq,
 		                        .idle_ms = claim->idle_ms,
+		                        .stir_ms = claim->stir_ms,
 		                        .drop_ms = claim->drop_ms };
 }
 
@@ -808,13 +814,43 @@ void kube_devices_settle(struct kube_attempt *a)
 	}
 }
 
-/* Returns a claim of ours that still has devices long after its task ended,
- * because the cluster's controller does not free them; NULL: there is none. */
-static const struct kube_claimed *find_stuck(struct kube *kube)
+/* Whether a pod of ours for which the claim is reserved still exists. */
+static bool has_pod(struct kube *kube, const struct kube_claimed *claim)
 {
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(claim->reserved, i, one) {
+		if (map_find(&kube->pods.ours,
+		             kube_text_key(kube_word_at(one, "uid"))))
+			return true;
+	}
+	return false;
+}
+
+/* The controller looks at a claim when that changes, and when a pod that names
+ * it ends. If a pod is deleted before its status names the claim, and the claim
+ * has changed for the last time while the pod was there, the claim would keep
+ * its devices for ever. So change it. */
+static void stir(struct kube *kube, struct kube_claimed *claim)
+{
+	struct kube_space *space = kube_space_find(kube, claim->namespace);
 	int64_t now = clock_boot_ms();
-	int64_t most = kube->conf->scheduling.evict_timeout * 1000;
-	struct kube_claimed *claim, *found = NULL;
+
+	if (!space || !claim->allocated || claim->asked ||
+	    now - claim->idle_ms < STIR_MS ||
+	    (claim->stir_ms && now - claim->stir_ms < STIR_AGAIN_MS) ||
+	    !kube->recovery.done || !kube_lease_left_ms(kube->lease) ||
+	    has_pod(kube, claim))
+		return;
+	claim->stir_ms = now;
+	kube_ask_loose_grant(space, ASK_GRANT_STIR, claim->name,
+	                     kube_grant_stirred(claim->uid, claim->version));
+}
+
+void kube_devices_step(struct kube *kube)
+{
+	struct kube_claimed *claim;
 	size_t at = 0;
 
 	while ((claim = map_each(&kube->devices.claims, &at))) {
@@ -824,8 +860,22 @@ static const struct kube_claimed *find_stuck(struct kube *kube)
 			continue;
 		}
 		if (!claim->idle_ms)
-			claim->idle_ms = now;
-		if (now - claim->idle_ms > most &&
+			claim->idle_ms = clock_boot_ms();
+		stir(kube, claim);
+	}
+}
+
+/* Returns a claim of ours that still has devices long after its task ended,
+ * because the cluster's controller does not free them; NULL: there is none. */
+static const struct kube_claimed *find_stuck(struct kube *kube)
+{
+	int64_t least =
+	    clock_boot_ms() - kube->conf->scheduling.evict_timeout * 1000;
+	const struct kube_claimed *claim, *found = NULL;
+	size_t at = 0;
+
+	while ((claim = map_each(&kube->devices.claims, &at))) {
+		if (claim->idle_ms && claim->idle_ms < least &&
 		    (!found || strcmp(claim->name, found->name) < 0))
 			found = claim;
 	}

@@ -75,7 +75,8 @@ struct kube_claimed {
 	uint64_t seq;
 	/* only if ours: since when no task needs the claim; 0: one needs it */
 	int64_t idle_ms;
-	uint32_t milli; /* only if ours: of each GPU; 1000: it has all of it */
+	int64_t stir_ms; /* when it was stirred last; 0: never */
+	uint32_t milli;  /* only if ours: of each GPU; 1000: it has all of it */
 	struct kube_part part; /* only if ours: it is for this partition */
 	/* its GPUs; also those that a call of ours, which is not answered, is
 	 * to give it */
@@ -132,6 +133,10 @@ void kube_devices_known(struct kube *kube);
 bool kube_devices_show(struct kube *kube, const char *node,
                        const struct kube_node_said *said,
                        struct kube_gpus *ret);
+
+/* Notice which claims of ours no task needs, and make the cluster's controller
+ * look at those that it has not freed in time. */
+void kube_devices_step(struct kube *kube);
 
 /* Returns a text that names the nodes on which no job can get a GPU, and says
  * why, and those that lack GPUs; NULL if there is no such node. */

@@ -123,8 +123,8 @@ void kube_share_step(struct kube *kube, struct kube_claimed *claim)
 		return;
 	space = kube_space_find(kube, claim->namespace);
 	claim->drop_ms = now;
-	kube_ask_share_drop(space, claim->name,
-	                    kube_grant_deletion(claim->uid, claim->version));
+	kube_ask_loose_grant(space, ASK_GRANT_DROP, claim->name,
+	                     kube_grant_deletion(claim->uid, claim->version));
 }
 
 void kube_share_step_all(struct kube *kube)

@@ -468,6 +468,12 @@ json_t *kube_grant_freed(const json_t *obj)
 	return copy;
 }
 
+json_t *kube_grant_stirred(const char *uid, const char *version)
+{
+	return json_pack("{s:{s:s, s:{s:s}}}", "metadata", "uid", uid,
+	                 "annotations", KUBE_NOTE_STIRRED, version);
+}
+
 json_t *kube_grant_finalizer(const char *uid, const char *version)
 {
 	return json_pack("{s:{s:s, s:s, s:[s]}}", "metadata", "uid", uid,

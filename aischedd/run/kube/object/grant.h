@@ -31,6 +31,8 @@
 #define KUBE_NOTE_PART      "aisched.io/gpu-part"
 #define KUBE_NOTE_PARTITION "aisched.io/gpu-partition"
 #define KUBE_NOTE_DEVICES   "aisched.io/devices"
+/* and of a claim that was stirred: its resourceVersion before that */
+#define KUBE_NOTE_STIRRED "aisched.io/stirred"
 
 /* Names of claims are longer than those of Jobs, by "-INDEX"; those of claims
  * for shared devices name node and device. The API allows 253 characters. */
@@ -141,6 +143,10 @@ json_t *kube_grant_deletion(const char *uid, const char *version);
 
 /* Returns the claim, as it was read, without devices, and for no pod. */
 json_t *kube_grant_freed(const json_t *obj);
+
+/* PATCH: change an annotation of the claim, so that the cluster's controller
+ * looks at it. */
+json_t *kube_grant_stirred(const char *uid, const char *version);
 
 /* PATCH: add the finalizer that a claim has lost, as the cluster never frees
  * the devices of a claim without finalizer. When the cluster frees the devices,
