@@ -12,9 +12,14 @@
 #include "libcommon/clean.h"
 #include "libcommon/mem.h"
 
-static const char begin_script[] = ". " KUBE_JOB_DIR "/env\n"
-				   "eval \"$" KUBE_OWN_VAR "\"\n"
-				   "unset " KUBE_OWN_VAR "\n";
+/* The trap is first: the kernel drops a signal for which the first process of a
+ * container has none. */
+static const char begin_script[] =
+    "aisched_ends=\n"
+    "trap 'aisched_ends=1; kill -TERM -1 2>/dev/null' TERM\n"
+    ". " KUBE_JOB_DIR "/env\n"
+    "eval \"$" KUBE_OWN_VAR "\"\n"
+    "unset " KUBE_OWN_VAR "\n";
 
 /* A shell function that appends the CPU time and peak memory of the container,
  * from its cgroup (version 2 or 1), to the termination message. The root
@@ -32,14 +37,14 @@ static const char used_script[] =
     "} 2>/dev/null\n";
 
 static const char run_script[] =
-    "aisched_ends=\n"
-    "trap 'aisched_ends=1; kill -TERM -1' TERM\n"
     "{\n"
     "\t[ ! -e " KUBE_JOB_DIR "/meet ] || . " KUBE_JOB_DIR
     "/meet >/dev/null 2>&1\n"
     "\texec \"" KUBE_JOB_DIR "/script\" \"$@\" <\"$aisched_in\"\n"
     "} &\n"
     "child=$!\n"
+    "# Told before there was a child: the trap has told nobody.\n"
+    "[ -z \"$aisched_ends\" ] || kill -TERM -1 2>/dev/null\n"
     "exec 2>/dev/null # what this shell says of how it ended\n"
     "# Signals for all processes of the pod are not for this shell and its timer.\n"
     "trap : 1 2 3 10 12 14\n"

@@ -648,6 +648,21 @@ START_TEST(secret_is_text)
 }
 END_TEST
 
+/* The kernel drops SIGTERM for the first process of a container as long as that
+ * has no trap. */
+START_TEST(init_has_its_trap_first)
+{
+	struct buf init = { 0 };
+	const char *trap, *first;
+
+	kube_init_script(&init);
+	trap = strstr(init.data, "trap ");
+	first = strstr(init.data, "/env");
+	ck_assert(trap && first && trap < first);
+	buf_free(&init);
+}
+END_TEST
+
 /* Returns the name of the Secret of an array's task, and sets *ret to its
  * Job. */
 static char *share(uint32_t task, json_t **ret)
@@ -1121,6 +1136,7 @@ SUITE(kube_object)
 	tcase_add_test(tc, arguments_are_what_was_said);
 	tcase_add_test(tc, without_image);
 	tcase_add_test(tc, secret_is_text);
+	tcase_add_test(tc, init_has_its_trap_first);
 	tcase_add_test(tc, a_pod_knows_which_start_of_its_job_it_is);
 	tcase_add_test(tc, each_pod_of_a_gang_is_a_node);
 	tcase_add_test(tc, a_pod_knows_its_node_from_the_kubelet);
