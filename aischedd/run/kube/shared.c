@@ -147,10 +147,13 @@ static void make_it_go(struct kube_shared *shared)
 {
 	if (shared->asking || is_wanted(shared))
 		return;
-	if (kube_lease_left_ms(shared->kube->lease))
+	if (kube_lease_left_ms(shared->kube->lease)) {
+		/* A task that starts meanwhile makes it anew. */
+		shared->there = false;
 		kube_ask_shared(shared, NULL);
-	else if (!shared->users)
+	} else if (!shared->users) {
 		shared_free(shared);
+	}
 }
 
 void kube_shared_put(struct kube_shared *shared)
