@@ -8,6 +8,7 @@
 
 #include "aischedd/run/kube/device/devices.h"
 #include "aischedd/run/kube/jobs.h"
+#include "aischedd/run/kube/shared.h"
 #include "libcommon/mem.h"
 
 static char the_namespace[] = "n", other_namespace[] = "o", the_pool[] = "p",
@@ -65,6 +66,7 @@ void stage_end(struct kube_stage *st)
 {
 	struct kube *kube = st->kube;
 
+	kube_shared_free(kube);
 	kube_signal_free_all(kube);
 	for (size_t i = 0; i < kube->attempts.cap; i++)
 		if (kube->attempts.slot[i].value) {
