@@ -93,7 +93,7 @@ static const struct kube_owner nobody;
 
 static struct kube_task *task_of(struct kube *kube, const char *uid)
 {
-	return uid ? map_find(&kube->pods.ours, kube_text_key(uid)) : NULL;
+	return uid ? kube_pods_find(kube, uid) : NULL;
 }
 
 static void ask_free(struct kube_ask *ask)

@@ -131,6 +131,11 @@ static void on_other(struct kube *kube, const struct kube_pod *pod,
 	kube_nodes_use(kube->nodes, other->node, &other->use, true);
 }
 
+struct kube_task *kube_pods_find(const struct kube *kube, const char *uid)
+{
+	return map_find(&kube->pods.ours, kube_text_key(uid));
+}
+
 void kube_pods_mark(struct kube *kube)
 {
 	const struct other_pod *other;

@@ -24,6 +24,10 @@ struct kube_pods {
 void kube_pods_news(struct kube *kube, enum kube_news news, json_t *obj);
 /* Note in each claim a pod of others that is on a node and mounts it. */
 void kube_pods_mark(struct kube *kube);
+
+/* Returns our pod of this uid, or NULL. */
+struct kube_task *kube_pods_find(const struct kube *kube, const char *uid);
+
 void kube_pods_free(struct kube *kube);
 
 #endif

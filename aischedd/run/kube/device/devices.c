@@ -821,8 +821,7 @@ static bool has_pod(struct kube *kube, const struct kube_claimed *claim)
 	size_t i;
 
 	json_array_foreach(claim->reserved, i, one) {
-		if (map_find(&kube->pods.ours,
-		             kube_text_key(kube_word_at(one, "uid"))))
+		if (kube_pods_find(kube, kube_word_at(one, "uid")))
 			return true;
 	}
 	return false;

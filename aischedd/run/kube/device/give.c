@@ -599,8 +599,7 @@ static bool has_ended(struct kube_attempt *a, const struct kube_claimed *claim)
 
 	json_array_foreach(claim->reserved, i, one) {
 		const struct kube_task *task =
-		    map_find(&a->kube->pods.ours,
-		             kube_text_key(kube_word_at(one, "uid")));
+		    kube_pods_find(a->kube, kube_word_at(one, "uid"));
 
 		if (!task || task->gone || task->pod.deleting ||
 		    kube_pod_is_over(&task->pod))

@@ -64,8 +64,8 @@ static bool is_in_use(const struct kube *kube, const struct kube_claimed *claim)
 	size_t i;
 
 	json_array_foreach(claim->reserved, i, one) {
-		const struct kube_task *task = map_find(
-		    &kube->pods.ours, kube_text_key(kube_word_at(one, "uid")));
+		const struct kube_task *task =
+		    kube_pods_find(kube, kube_word_at(one, "uid"));
 		struct kube_attempt *a = task ? task->attempt : NULL;
 		const struct kube_slot *slot =
 		    a ? kube_slot_at(a, (uint32_t)task->pod.index) : NULL;
