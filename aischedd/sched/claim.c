@@ -215,7 +215,7 @@ static bool try_want(const struct settling *c, const struct want *want,
 	bool fits;
 
 	w->own_gpus[node] = 0;
-	fits = fit_count(w, req, node, 0, want->n) >= want->n;
+	fits = fit_has(w, req, node, 0, want->n);
 	for (uint32_t i = 0; fits && i < want->n; i++)
 		fit_task(w, req, node, want->n - i, &task, use);
 	w->own_gpus[node] = own;

@@ -80,7 +80,6 @@ static void occupy(struct evictor *e, uint32_t run)
 			promise_leave(e->p->place->promises, t, true);
 			n++;
 		}
-		place_index_refresh(e->p->place->index, s->task[t].node);
 	}
 	work_amount(s, run, n, amount);
 	if (suspend)
@@ -203,6 +202,7 @@ static void decide(struct evictor *e, const struct evict_mark *before)
 	claim_moved(e);
 	evict_search_tell(e, before->ntasks, false);
 	find_freezable(e);
+	work_commit(e->w); /* nothing is undone from here on */
 	for (size_t i = e->step.n; i-- > 0;) {
 		const struct evict_step *step = evict_step_at(e, i);
 
@@ -213,6 +213,7 @@ static void decide(struct evictor *e, const struct evict_mark *before)
 	}
 	for (size_t i = 0; i < e->step.n; i++)
 		occupy(e, evict_step_at(e, i)->run);
+	evict_trial_refresh(e, 0);
 	evict_search_close(e, 1);
 	admit_hold(e->w, &e->c->demand);
 	if (e->c->run != SNAP_NONE)

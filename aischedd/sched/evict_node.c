@@ -164,7 +164,9 @@ static bool take_least(struct evictor *e, uint32_t node)
 	return false;
 }
 
-bool evict_node_clear(struct evictor *e, uint32_t node, uint64_t *ret_cost)
+/* Evict victims on the node until the claimant fits. *ret_cost is the cost of
+ * the most expensive victim, if they are taken in their order. */
+static bool clear(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 {
 	*ret_cost = 0;
 	if (fits(e, node))
@@ -202,7 +204,10 @@ static bool may_stay(void *arg, uint32_t task)
 	return e->s->task[task].node != c->node || fits(e, c->node);
 }
 
-void evict_node_spare(struct evictor *e, uint32_t node, size_t nsteps)
+/* Go back through the steps from the last to index nsteps, and spare the
+ * victims that the claimant does not need. An elastic run that is evicted as a
+ * whole may get single tasks back. */
+static void spare(struct evictor *e, uint32_t node, size_t nsteps)
 {
 	struct clearing c = { e, node, nsteps };
 	bool shrunk = false;
@@ -247,17 +252,25 @@ static uint64_t cost_of_moves(const struct evictor *e, size_t nsteps)
 	return cost;
 }
 
+bool evict_node_clear(struct evictor *e, uint32_t node, uint64_t *ret_cost)
+{
+	size_t nsteps = e->step.n;
+
+	e->looks++;
+	if (!clear(e, node, ret_cost))
+		return false;
+	if (e->mode == MODE_MOVE) {
+		spare(e, node, nsteps);
+		*ret_cost = cost_of_moves(e, nsteps);
+	}
+	return true;
+}
+
 bool evict_node_cost(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 {
 	size_t mark = work_mark(e->w), nsteps = e->step.n;
-	bool can;
+	bool can = evict_node_clear(e, node, ret_cost);
 
-	e->looks++;
-	can = evict_node_clear(e, node, ret_cost);
-	if (can && e->mode == MODE_MOVE) {
-		evict_node_spare(e, node, nsteps);
-		*ret_cost = cost_of_moves(e, nsteps);
-	}
 	evict_trial_undo(e, mark, nsteps);
 	return can;
 }

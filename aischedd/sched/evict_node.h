@@ -13,15 +13,10 @@
  * the number of nodes is exact, the tasks left divided by the nodes left. */
 int64_t evict_node_chunk(const struct evictor *e);
 
-/* Evict victims on the node until the claimant fits; *ret_cost is the cost of
- * the most expensive victim. Returns false if the claimant never fits; the
- * victims then stay evicted on trial. */
+/* Evict victims on the node until the claimant fits; *ret_cost is what that
+ * costs. Returns false if the claimant never fits; the victims then stay
+ * evicted on trial. */
 bool evict_node_clear(struct evictor *e, uint32_t node, uint64_t *ret_cost);
-
-/* Used in trials that only move jobs: go back through the steps from the last
- * to index nsteps, and spare the victims that the claimant does not need. An
- * elastic run that is evicted as a whole may get single tasks back. */
-void evict_node_spare(struct evictor *e, uint32_t node, size_t nsteps);
 
 /* Set *ret_cost to what it would cost to clear the node. Returns false if it
  * cannot be cleared. Changes nothing. */

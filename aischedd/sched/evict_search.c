@@ -1,7 +1,6 @@
 /* evict_search.c - the nodes that cost a claimant least to clear */
 #include "aischedd/sched/evict_search.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "aischedd/sched/domain.h"
@@ -394,19 +393,15 @@ static void count_trial(const struct evictor *e, bool own)
 	}
 }
 
-/* Clear the node and place the claimant's next tasks there. In MODE_MOVE, undo
- * this and return false if there are no other places for the victims. */
-static bool settle_on(struct evictor *e, uint32_t node)
+/* Place the claimant's next tasks on a node that was cleared since `before`. In
+ * MODE_MOVE, undo both and return false if there are no other places for the
+ * victims. */
+static bool settle_on(struct evictor *e, uint32_t node,
+                      const struct evict_mark *before)
 {
-	struct evict_mark before = evict_search_mark(e);
-	uint64_t cost;
 	bool moved;
 
-	if (!evict_node_clear(e, node, &cost))
-		abort(); /* cannot fail: evict_node_cost() succeeded */
-	if (e->mode == MODE_MOVE)
-		evict_node_spare(e, node, before.nsteps);
-	evict_trial_refresh(e, before.nsteps);
+	evict_trial_refresh(e, before->nsteps);
 	place_put(e->p->place, e->c->req, node, evict_node_chunk(e));
 	if (e->mode != MODE_MOVE)
 		return true;
@@ -414,10 +409,10 @@ static bool settle_on(struct evictor *e, uint32_t node)
 	 * count as theirs. */
 	count_trial(e, false);
 	own_tasks(e, false);
-	moved = !evict_search_elsewhere(e, before.nsteps);
+	moved = !evict_search_elsewhere(e, before->nsteps);
 	evict_search_for_claimant(e);
 	if (!moved)
-		evict_search_back(e, &before);
+		evict_search_back(e, before);
 	count_trial(e, true);
 	return moved;
 }
@@ -465,24 +460,25 @@ static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
 	while (e->todo > 0 && !evict_search_spent(e) &&
 	       (e->offers.n || offer_nodes(e, node, n, &steps_then))) {
 		struct offer offer = offer_pop(e);
-		size_t nsteps = e->step.n;
+		struct evict_mark before = evict_search_mark(e);
 		uint64_t cost;
+		bool can = evict_node_clear(e, offer.node, &cost);
 
 		/* Evictions may have raised the cost since the offer was made:
 		 * then offer the node again. */
-		if (!evict_node_cost(e, offer.node, &cost))
-			continue;
-		if (cost > offer.cost) {
+		if (!can || cost > offer.cost) {
+			evict_trial_undo(e, before.mark, before.nsteps);
 			offer.cost = cost;
-			offer_push(e, offer);
+			if (can)
+				offer_push(e, offer);
 			continue;
 		}
-		if (!settle_on(e, offer.node))
+		if (!settle_on(e, offer.node, &before))
 			continue;
 		e->todo -= evict_node_chunk(e);
 		e->nodes_left -= e->nodes_left > 0;
 		e->worst = cost > e->worst ? cost : e->worst;
-		offer_again(e, nsteps, offer.node);
+		offer_again(e, before.nsteps, offer.node);
 	}
 	for (uint32_t i = 0; i < n; i++)
 		e->reach[node[i]] = 0;

@@ -146,8 +146,7 @@ static bool repack(struct sparing *sp, uint32_t node)
 
 	for (size_t i = 0; i < n; i++)
 		give_back(sp, it[i].task);
-	if (!n || fit_count(sp->e->w, sp->e->c->req, node, 0, (int64_t)n) <
-	              (int64_t)n)
+	if (!n || !fit_has(sp->e->w, sp->e->c->req, node, 0, (int64_t)n))
 		return false;
 	for (size_t i = 0; i < n; i++)
 		take_others(sp, it[i].task, (int64_t)(n - i));

@@ -618,19 +618,33 @@ void evict_trial_undo(struct evictor *e, size_t mark, size_t nsteps)
 	work_undo(e->w, mark);
 }
 
-void evict_trial_refresh_run(struct evictor *e, uint32_t run)
+/* Update place_index for the nodes of a run, except the one that was updated
+ * last; returns the last node of the run. */
+static uint32_t refresh_run(struct evictor *e, uint32_t run, uint32_t last)
 {
 	const struct snap *s = e->s;
 
 	for (uint32_t t = s->run.task_first[run];
-	     t < s->run.task_first[run + 1]; t++)
-		place_index_refresh(e->p->place->index, s->task[t].node);
+	     t < s->run.task_first[run + 1]; t++) {
+		if (s->task[t].node != last)
+			place_index_refresh(e->p->place->index,
+			                    s->task[t].node);
+		last = s->task[t].node;
+	}
+	return last;
+}
+
+void evict_trial_refresh_run(struct evictor *e, uint32_t run)
+{
+	refresh_run(e, run, SNAP_NONE);
 }
 
 void evict_trial_refresh(struct evictor *e, size_t i)
 {
+	uint32_t last = SNAP_NONE;
+
 	for (; i < e->step.n; i++)
-		evict_trial_refresh_run(e, evict_step_at(e, i)->run);
+		last = refresh_run(e, evict_step_at(e, i)->run, last);
 }
 
 const struct evict_moved *evict_trial_moved_of(const struct evictor *e,

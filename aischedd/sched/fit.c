@@ -178,7 +178,8 @@ static bool has_demands(const struct work *w, uint32_t req, uint32_t node,
 
 	if (!fit_align_choose(w, req, node, 1, &at))
 		return false;
-	if (!links)
+	/* In chosen NUMA nodes, the demands for links are met, too. */
+	if (!links || at.numas != ALL_NUMAS)
 		return true;
 	set = fit_near_gpus(w, req, node, &at, (uint32_t)gpus, &damage);
 	return fit_devices_ngroups(w, node, set | own) <=
@@ -186,9 +187,9 @@ static bool has_demands(const struct work *w, uint32_t req, uint32_t node,
 }
 
 /* Returns how many tasks, at most max, can be placed together so that the
- * demands of all of them are met. */
+ * demands of all of them are met; less than `least` if these are too many. */
 static int64_t count_tried(struct work *w, uint32_t req, uint32_t node,
-                           int64_t max)
+                           int64_t least, int64_t max)
 {
 	bool links = w->snap->req.links[req] == LINKS_STRICT &&
 	             fit_align_links(w, req, node);
@@ -200,7 +201,7 @@ static int64_t count_tried(struct work *w, uint32_t req, uint32_t node,
 	 * many tasks follow. */
 	if (w->snap->req.gpus[req] < 1000)
 		return try_tasks(w, req, node, max, &excess);
-	for (; max > 0; max--) {
+	for (; max >= least; max--) {
 		if (try_tasks(w, req, node, max, &excess) == max &&
 		    !(links && excess.links > 0))
 			break;
@@ -220,10 +221,11 @@ static int64_t count_linked(const struct work *w, uint32_t req, uint32_t node,
 	return max;
 }
 
-/* Returns how many of max tasks get the NUMA nodes and links that they demand.
- * The free amounts must be enough for all max tasks. */
+/* Returns how many of max tasks get the NUMA nodes and links that they demand;
+ * less than `least`, which is at least 1, if these are too many. The free
+ * amounts must be enough for all max tasks. */
 static int64_t count_demanded(struct work *w, uint32_t req, uint32_t node,
-                              int64_t max)
+                              int64_t least, int64_t max)
 {
 	const struct snap_reqs *r = &w->snap->req;
 	enum numa numa = (enum numa)r->numa[req];
@@ -231,8 +233,11 @@ static int64_t count_demanded(struct work *w, uint32_t req, uint32_t node,
 	    r->links[req] == LINKS_STRICT && fit_align_links(w, req, node);
 	uint32_t span = 1;
 
+	if (max < least || (numa == NUMA_ANY && r->links[req] != LINKS_STRICT &&
+	                    !r->pcie[req] && !r->near[req]))
+		return max;
 	if (fit_near_asks(w, req, node))
-		return count_tried(w, req, node, max);
+		return count_tried(w, req, node, least, max);
 	if (w->loose & LOOSE_NUMA || numa == NUMA_ANY || numa == NUMA_PREFER ||
 	    !fit_align_has_devices(w, req, node))
 		return links ? count_linked(w, req, node, max) : max;
@@ -240,13 +245,14 @@ static int64_t count_demanded(struct work *w, uint32_t req, uint32_t node,
 		span = fit_align_span(w, req, node);
 	if (span == 1)
 		max = count_aligned(w, req, node, max);
-	if (!span || !max)
+	if (!span || max < least)
 		return 0;
-	return span > 1 || links ? count_tried(w, req, node, max) : max;
+	return span > 1 || links ? count_tried(w, req, node, least, max) : max;
 }
 
-int64_t fit_count(struct work *w, uint32_t req, uint32_t node, int64_t own,
-                  int64_t max)
+/* Returns how many tasks fit by the free amounts alone, at most max. */
+static int64_t count_free(const struct work *w, uint32_t req, uint32_t node,
+                          int64_t own, int64_t max)
 {
 	const struct snap_reqs *r = &w->snap->req;
 
@@ -258,12 +264,21 @@ int64_t fit_count(struct work *w, uint32_t req, uint32_t node, int64_t own,
 	max = fit_amount(w->slot[node], 1, max);
 	if (max && w->snap->dev.n)
 		max = fit_devs(w, req, node, max);
-	if (max)
-		max = fit_align_room(w, req, node, &anywhere, max);
-	if (max && (r->numa[req] != NUMA_ANY || r->links[req] == LINKS_STRICT ||
-	            r->pcie[req] || r->near[req]))
-		max = count_demanded(w, req, node, max);
-	return max;
+	return max ? fit_align_room(w, req, node, &anywhere, max) : 0;
+}
+
+int64_t fit_count(struct work *w, uint32_t req, uint32_t node, int64_t own,
+                  int64_t max)
+{
+	return count_demanded(w, req, node, 1,
+	                      count_free(w, req, node, own, max));
+}
+
+bool fit_has(struct work *w, uint32_t req, uint32_t node, int64_t own,
+             int64_t n)
+{
+	return count_free(w, req, node, own, n) == n &&
+	       count_demanded(w, req, node, n, n) == n;
 }
 
 /* --- preferences --------------------------------------------------------- */

@@ -30,6 +30,10 @@
 int64_t fit_count(struct work *w, uint32_t req, uint32_t node, int64_t own,
                   int64_t max);
 
+/* Whether n more tasks fit, n > 0: costs less than counting them. */
+bool fit_has(struct work *w, uint32_t req, uint32_t node, int64_t own,
+             int64_t n);
+
 /* How far a placement falls short of what the job prefers: NUMA nodes above the
  * fewest, summed up over its tasks, and link groups above the fewest. */
 struct fit_excess {

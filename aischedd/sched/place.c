@@ -295,7 +295,7 @@ bool place_fits(const struct place *p, uint32_t req, uint32_t node, int64_t n)
 		return false;
 	if (r->tasks_per_node[req] && own + n > r->tasks_per_node[req])
 		return false;
-	return fit_count(p->work, req, node, own, n) >= n &&
+	return fit_has(p->work, req, node, own, n) &&
 	       place_keeps_promises(p, req, node, own + n);
 }
 
@@ -357,7 +357,7 @@ uint32_t place_put_next(struct place *p, uint32_t req, const uint32_t *node,
 	 * there. */
 	for (uint32_t i = same; p->snap->req.segment[req] && i < n; i++)
 		all += node[i] == node[0];
-	if (fit_count(p->work, req, node[0], p->own[node[0]], all) < all)
+	if (!fit_has(p->work, req, node[0], p->own[node[0]], all))
 		return 0;
 	put(p, req, node[0], same, all);
 	return same;

@@ -7,19 +7,34 @@
 #include "aischedd/sched/fit.h"
 #include "aischedd/sched/fit_mig.h"
 
+static struct work_change *change_at(const struct work *w, size_t i)
+{
+	return &w->trail[i / WORK_BLOCK][i % WORK_BLOCK];
+}
+
+static void add_block(struct work *w)
+{
+	size_t n = w->trail_cap / WORK_BLOCK;
+	struct work_change **all = w->trail;
+
+	/* The array of blocks is full whenever their number is a power of 2. */
+	if (!(n & (n - 1))) {
+		all = arena_array(w->arena, struct work_change *, 2 * n + 1);
+		if (n)
+			memcpy(all, w->trail, n * sizeof(*all));
+	}
+	all[n] = arena_array_raw(w->arena, struct work_change, WORK_BLOCK);
+	w->trail = all;
+	w->trail_cap += WORK_BLOCK;
+}
+
 void work_add(struct work *w, int64_t *at, int64_t amount)
 {
-	if (w->ntrail == w->trail_cap) {
-		size_t cap = w->trail_cap ? w->trail_cap * 2 : 1024;
-		struct work_change *trail =
-		    arena_array(w->arena, struct work_change, cap);
-
-		if (w->ntrail)
-			memcpy(trail, w->trail, w->ntrail * sizeof(*trail));
-		w->trail = trail;
-		w->trail_cap = cap;
-	}
-	w->trail[w->ntrail++] = (struct work_change){ at, *at };
+	if (!amount)
+		return;
+	if (w->ntrail == w->trail_cap)
+		add_block(w);
+	*change_at(w, w->ntrail++) = (struct work_change){ at, *at };
 	*at += amount;
 }
 
@@ -27,7 +42,7 @@ void work_undo(struct work *w, size_t mark)
 {
 	assert(mark <= w->ntrail);
 	while (w->ntrail > mark) {
-		const struct work_change *c = &w->trail[--w->ntrail];
+		const struct work_change *c = change_at(w, --w->ntrail);
 
 		*c->at = c->old;
 	}
@@ -42,16 +57,17 @@ void work_cpus(struct work *w, uint32_t req, uint32_t node,
                const struct snap_cpu_use *use, uint32_t nuse, int sign)
 {
 	int64_t *thread = w->thread + w->snap->node.cpu_first[node];
+	int64_t idle = 0;
 
 	work_add(w, &w->cpu[node], sign * w->snap->req.cpus[req]);
 	for (uint32_t i = 0; i < nuse; i++) {
 		int64_t *t = &thread[use[i].cpu];
-		int64_t was_idle = *t == 1000;
 
+		idle -= *t == 1000;
 		work_add(w, t, sign * use[i].milli);
-		if ((*t == 1000) != was_idle)
-			work_add(w, &w->idle[node], (*t == 1000) - was_idle);
+		idle += *t == 1000;
 	}
+	work_add(w, &w->idle[node], idle);
 }
 
 /* Subtract from the free devices of a node what a task has (sign -1), or add it
@@ -83,6 +99,7 @@ void work_rest(struct work *w, uint32_t req, const struct snap_task *task,
 	const struct snap *s = w->snap;
 	uint32_t node = task->node;
 	int64_t *device = w->device + s->node.gpu_first[node];
+	int64_t gpu = 0, whole = 0;
 
 	work_add(w, &w->mem[node], sign * s->req.mem[req]);
 	work_add(w, &w->tmp[node], sign * s->req.tmp[req]);
@@ -101,16 +118,17 @@ void work_rest(struct work *w, uint32_t req, const struct snap_task *task,
 	}
 	for (uint64_t left = task->gpus; left; left &= left - 1) {
 		int64_t *d = &device[__builtin_ctzll(left)];
-		int64_t was_whole = *d == 1000;
 
+		whole -= *d == 1000;
 		work_add(w, d, sign * task->gpu_milli);
-		work_add(w, &w->gpu[node], sign * task->gpu_milli);
-		if ((*d == 1000) != was_whole)
-			work_add(w, &w->whole[node], (*d == 1000) - was_whole);
+		whole += *d == 1000;
+		gpu += sign * task->gpu_milli;
 		if (task->units && w->slices)
 			work_add(w, &w->slices[d - w->device],
 			         -sign * fit_mig_spread(task->units));
 	}
+	work_add(w, &w->gpu[node], gpu);
+	work_add(w, &w->whole[node], whole);
 }
 
 void work_run_task(struct work *w, uint32_t run, uint32_t t, int sign)

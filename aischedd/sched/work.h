@@ -18,6 +18,8 @@ struct work_change {
 	int64_t *at, old;
 };
 
+enum { WORK_BLOCK = 1024 };
+
 /* While CPUs are chosen for a task: how many of a core are idle and not yet
  * chosen, how many it has, and how many of the idle ones come next. */
 struct work_core {
@@ -115,7 +117,8 @@ struct work {
 	unsigned loose; /* LOOSE_*: demands that are ignored, to explain why a
 	                   job waits */
 
-	struct work_change *trail;
+	/* in blocks of WORK_BLOCK changes, so that it grows without copies */
+	struct work_change **trail;
 	size_t ntrail, trail_cap;
 };
 

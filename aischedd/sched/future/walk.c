@@ -275,7 +275,7 @@ static void place_start(struct future_walk *w, struct future_due *d)
 	if (!starts_now(a, d))
 		return;
 	begin_due(w, d);
-	if (fit_count(a->then, d->req, w->node, 0, d->n) >= d->n)
+	if (fit_has(a->then, d->req, w->node, 0, d->n))
 		place_due(w, d);
 	a->then->own_gpus[w->node] = 0;
 }
