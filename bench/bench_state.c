@@ -136,7 +136,7 @@ static void span_add(struct span *s, double x)
 
 /* The times that parts of a pass took. */
 struct pass_spans {
-	struct span taken, finished, applied;
+	struct span taken, finished, planned, applied;
 };
 
 static void make_pass(struct state *state, int64_t now, struct pass_spans *ret)
@@ -155,8 +155,10 @@ static void make_pass(struct state *state, int64_t now, struct pass_spans *ret)
 	began = now_s();
 	snap = snapshot_finish(build);
 	span_add(&ret->finished, now_s() - began);
+	began = now_s();
 	plan = sched_plan(snap, arena);
 	found = snapshot_read_plan(build, plan, arena);
+	span_add(&ret->planned, now_s() - began);
 	began = now_s();
 	state_end_snapshot(state, build);
 	apply = apply_begin(state, snap, plan, found, arena);
@@ -191,6 +193,36 @@ static void bench_snapshot(uint32_t jobs, uint32_t shapes, const char *near)
 	       "finish_ms=%.2f apply_ms=%.2f most_apply_ms=%.2f\n",
 	       near ? "near" : "snapshot", NODES, jobs, shapes,
 	       t.taken.least * 1e3, t.taken.most * 1e3, t.finished.least * 1e3,
+	       t.applied.least * 1e3, t.applied.most * 1e3);
+	state_free(state);
+	conf_free(conf);
+	buf_free(&warnings);
+}
+
+/* Arrays of three tasks wait, of which one may run at a time; no node is
+ * free. */
+static void bench_arrays(uint32_t arrays)
+{
+	struct buf warnings = { 0 };
+	struct conf *conf = conf_parse(config, "bench", &warnings, NULL);
+	struct state *state = state_new(conf, no_past, NULL);
+	struct pass_spans first = { 0 }, t = { 0 };
+	struct spec spec;
+
+	add_nodes(state);
+	spec_init(&spec);
+	spec.cpus = CPUS * 1000;
+	add_jobs_of(state, &spec, NODES, 1);
+	make_pass(state, 0, &first);
+	spec.cpus = 1000;
+	spec.array = "0-2%1";
+	add_jobs_of(state, &spec, arrays, 1);
+	for (int i = 0; i < 5; i++)
+		make_pass(state, i, &t);
+	printf("arrays nodes=%d arrays=%u ms=%.2f most_ms=%.2f finish_ms=%.1f "
+	       "plan_ms=%.1f apply_ms=%.2f most_apply_ms=%.2f\n",
+	       NODES, arrays, t.taken.least * 1e3, t.taken.most * 1e3,
+	       t.finished.least * 1e3, t.planned.least * 1e3,
 	       t.applied.least * 1e3, t.applied.most * 1e3);
 	state_free(state);
 	conf_free(conf);
@@ -590,7 +622,7 @@ static void bench_entries(struct zones *zones, uint32_t entries)
 	buf_free(&warnings);
 }
 
-/* Usage: bench_state [events [JOBS] | devices] */
+/* Usage: bench_state [arrays | devices | events [JOBS]] */
 int main(int argc, char **argv)
 {
 	struct zones *zones;
@@ -598,6 +630,10 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "events")) {
 		bench_events(argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10)
 		                      : 1000000);
+		return 0;
+	}
+	if (argc > 1 && !strcmp(argv[1], "arrays")) {
+		bench_arrays(100000);
 		return 0;
 	}
 	if (argc > 1 && !strcmp(argv[1], "devices")) {
@@ -611,6 +647,7 @@ int main(int argc, char **argv)
 	bench_snapshot(1000000, 100000, NULL);
 	bench_snapshot(1000000, 1000000, NULL);
 	bench_snapshot(900, 900, "1");
+	bench_arrays(100000);
 	all_devices();
 	bench_events(1000000);
 	bench_usage(65536);

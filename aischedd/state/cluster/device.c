@@ -6,6 +6,7 @@
 
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/job.h"
+#include "aischedd/state/pass/snap_job.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 
@@ -174,6 +175,7 @@ void devices_seen(struct state *state, uint32_t n, const struct node_info *info)
 	struct node *node = &state->nodes.node[n];
 	struct node_devices *old = node->named, *d;
 	uint64_t held = 0, to[LIMIT_DEVICES] = { 0 };
+	bool moved = false;
 
 	node->named = NULL;
 	for (uint32_t i = 0; i < info->ndevices && i < LIMIT_DEVICES; i++) {
@@ -189,11 +191,17 @@ void devices_seen(struct state *state, uint32_t n, const struct node_info *info)
 	if (!old)
 		return;
 	each_holder(state, n, add_held, &held);
-	for (uint32_t i = 0; i < old->n; i++)
-		if (held >> i & 1)
-			to[i] = devices_intern(node, old->name[i],
-			                       strlen(old->name[i]));
-	each_holder(state, n, renumber, to);
+	for (uint32_t i = 0; i < old->n; i++) {
+		if (!(held >> i & 1))
+			continue;
+		to[i] =
+		    devices_intern(node, old->name[i], strlen(old->name[i]));
+		moved |= to[i] != UINT64_C(1) << i;
+	}
+	if (moved) {
+		each_holder(state, n, renumber, to);
+		run_frame_drop(&state->placed);
+	}
 	devices_free(old);
 }
 

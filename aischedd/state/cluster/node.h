@@ -157,6 +157,7 @@ struct node_table {
 	/* columns that snapshots share (pass/snap_node.c); NULL: the next
 	 * snapshot writes them */
 	struct node_frame *frame;
+	uint64_t frames; /* how often they were written */
 	/* hashes of requests known to fit if nothing runs */
 	struct map fits;
 	/* Between devices_begin() and devices_end(): the devices that tasks

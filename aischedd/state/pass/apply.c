@@ -410,9 +410,7 @@ static void keep_verdicts(struct state *state, const struct snap *snap,
 	struct snap *names;
 
 	state->last_plan.arena = arena_new();
-	names = arena_array(state->last_plan.arena, struct snap, 1);
-	*names =
-	    *snap_build(state, snap->now, state->last_plan.arena, NULL, true);
+	names = snap_names(state, snap->now, state->last_plan.arena);
 	snap_keep_reservations(names, snap, state->last_plan.arena);
 	state->last_plan.names = names;
 	v = arena_move(state->last_plan.arena, arena,

@@ -5,6 +5,7 @@
 
 #include "aischedd/state/life/evict.h"
 #include "aischedd/state/life/lifecycle_stop.h"
+#include "aischedd/state/pass/snap_job.h"
 #include "aischedd/state/pass/snap_node.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
@@ -38,6 +39,7 @@ void placed_free(struct state *state)
 	for (size_t i = 0; i < state->placed.n; i++)
 		node_frame_give(&state->nodes, &state->placed.run[i]);
 	free(state->placed.run);
+	run_frame_drop(&state->placed);
 }
 
 void placed_changed(struct state *state, const struct job *job)
@@ -132,6 +134,10 @@ const struct placed_run *placed_runs(struct state *state, size_t *ret_n)
 	struct placed_list *list = &state->placed;
 	bool all = list->gen != state->gen + 1;
 
+	list->moves += all;
+	*ret_n = list->n;
+	if (list->copied == list->moves)
+		return list->run;
 	/* Each entry that moves costs a look at its job: do not do that for
 	 * each job that ends. */
 	if (list->ngone > list->n / 8)
@@ -140,6 +146,7 @@ const struct placed_run *placed_runs(struct state *state, size_t *ret_n)
 		if (list->run[i].job && (all || list->run[i].stale))
 			copy_job(state, &list->run[i]);
 	list->gen = state->gen + 1;
+	list->copied = list->moves;
 	*ret_n = list->n;
 	return list->run;
 }

@@ -40,6 +40,10 @@ struct placed_list {
 	uint64_t gen; /* 1 + state->gen when the copies were made */
 	/* how often a job got nodes, lost them, or may have changed there */
 	uint64_t moves;
+	uint64_t copied; /* `moves` when the copies were made */
+	/* columns that snapshots share (pass/snap_job.c); NULL: the next
+	 * snapshot writes them */
+	struct run_frame *frame;
 };
 
 /* Add a job that gets nodes; remove a job that loses them. */

@@ -69,6 +69,7 @@ struct build {
 	/* array -> number of its waiting tasks that have claims */
 	struct map array_claims;
 	struct map array_of; /* array with a limit -> index in snap.array + 1 */
+	const uint64_t *run_array; /* array with a limit of each run, or 0 */
 	struct arena_list words, features, taints, rules, prefers, wants,
 	    avoids, shuns, besides, uses;
 	/* nodes held by claims; users of reservations */

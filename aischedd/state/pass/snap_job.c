@@ -37,13 +37,44 @@ static uint32_t cpus_held(const struct snap *snap, const struct placement *p,
 
 /* Allocate a column without zeroing it, to save time on the loop's thread.
  * Every element is written later. */
-#define RAW_COLUMN(type, n) arena_array_raw(b->arena, type, (n) + 1)
+#define RAW_COLUMN_IN(arena, type, n) arena_array_raw(arena, type, (n) + 1)
+#define RAW_COLUMN(type, n)           RAW_COLUMN_IN(b->arena, type, n)
 
+/* A request of running jobs, from placed_key(). */
+struct run_req {
+	const char *key;
+	uint64_t hash;
+};
+
+/*
+ * Columns of running jobs, which snapshots share until a job that holds nodes
+ * changes, or the columns of nodes do. Other threads read the columns, which are
+ * never written again; each snapshot keeps their arena. Only the loop's thread
+ * reads the rest.
+ */
+struct run_frame {
+	struct arena *arena;
+	/* when it was made: placed.moves, nodes.frames, and the time if a
+	 * column depends on that */
+	uint64_t moves, frames;
+	int64_t now;
+	/* only the members about running jobs are set, without run.array */
+	struct snap snap;
+	const uint64_t *array; /* column: an array with a limit, or 0 */
+	/* The first requests and claims of each snapshot, to which the columns
+	 * refer by index. */
+	struct arena_list reqs;   /* struct run_req */
+	struct arena_list claims; /* indexes of nodes */
+};
+
+/* The columns of a frame while it is written. */
 struct run_columns {
-	uint32_t *req, *queue, *user, *array, *first, *claim;
+	struct run_frame *frame;
+	struct map req_of; /* hash of a request -> index + 1 */
+	uint32_t *req, *queue, *user, *first, *claim;
 	int64_t *priority, *start, *end, *safe, *waited, *served, *ran;
 	uint8_t *suspended, *preemptible, *ending, *freezable;
-	uint64_t *id;
+	uint64_t *id, *array;
 	struct snap_task *task;
 	struct snap_cpu_use *use;
 	uint64_t *held; /* NULL: no node has particular devices */
@@ -51,38 +82,44 @@ struct run_columns {
 };
 
 /* Allocate the columns of struct snap_run for n rows. */
-static struct run_columns run_columns(struct build *b, size_t n, size_t ntasks,
-                                      size_t nuse)
+static struct run_columns run_columns(const struct build *b,
+                                      struct run_frame *frame, size_t n,
+                                      size_t ntasks, size_t nuse)
 {
+	struct arena *in = frame->arena;
+
 	return (struct run_columns){
-		.id = RAW_COLUMN(uint64_t, n),
-		.req = RAW_COLUMN(uint32_t, n),
-		.queue = RAW_COLUMN(uint32_t, n),
-		.user = RAW_COLUMN(uint32_t, n),
-		.array = RAW_COLUMN(uint32_t, n),
-		.first = RAW_COLUMN(uint32_t, n),
-		.claim = RAW_COLUMN(uint32_t, n),
-		.priority = RAW_COLUMN(int64_t, n),
-		.start = RAW_COLUMN(int64_t, n),
-		.end = RAW_COLUMN(int64_t, n),
-		.safe = RAW_COLUMN(int64_t, n),
-		.waited = RAW_COLUMN(int64_t, n),
-		.served = RAW_COLUMN(int64_t, n),
-		.ran = RAW_COLUMN(int64_t, n),
-		.suspended = RAW_COLUMN(uint8_t, n),
-		.preemptible = RAW_COLUMN(uint8_t, n),
-		.ending = RAW_COLUMN(uint8_t, n),
-		.freezable = RAW_COLUMN(uint8_t, n),
-		.task = RAW_COLUMN(struct snap_task, ntasks),
-		.use = RAW_COLUMN(struct snap_cpu_use, nuse),
-		.held = b->snap->piece.n ? RAW_COLUMN(uint64_t, ntasks) : NULL,
+		.frame = frame,
+		.id = RAW_COLUMN_IN(in, uint64_t, n),
+		.req = RAW_COLUMN_IN(in, uint32_t, n),
+		.queue = RAW_COLUMN_IN(in, uint32_t, n),
+		.user = RAW_COLUMN_IN(in, uint32_t, n),
+		.array = RAW_COLUMN_IN(in, uint64_t, n),
+		.first = RAW_COLUMN_IN(in, uint32_t, n),
+		.claim = RAW_COLUMN_IN(in, uint32_t, n),
+		.priority = RAW_COLUMN_IN(in, int64_t, n),
+		.start = RAW_COLUMN_IN(in, int64_t, n),
+		.end = RAW_COLUMN_IN(in, int64_t, n),
+		.safe = RAW_COLUMN_IN(in, int64_t, n),
+		.waited = RAW_COLUMN_IN(in, int64_t, n),
+		.served = RAW_COLUMN_IN(in, int64_t, n),
+		.ran = RAW_COLUMN_IN(in, int64_t, n),
+		.suspended = RAW_COLUMN_IN(in, uint8_t, n),
+		.preemptible = RAW_COLUMN_IN(in, uint8_t, n),
+		.ending = RAW_COLUMN_IN(in, uint8_t, n),
+		.freezable = RAW_COLUMN_IN(in, uint8_t, n),
+		.task = RAW_COLUMN_IN(in, struct snap_task, ntasks),
+		.use = RAW_COLUMN_IN(in, struct snap_cpu_use, nuse),
+		.held = b->snap->piece.n ? RAW_COLUMN_IN(in, uint64_t, ntasks)
+		                         : NULL,
 	};
 }
 
-static void push_claim(struct build *b, const struct held *claim)
+static void push_claim(struct arena *arena, struct arena_list *claims,
+                       const struct held *claim)
 {
 	for (uint32_t i = 0; claim && i < claim->n; i++)
-		*(uint32_t *)snapshot_push(b, &b->claims, sizeof(uint32_t)) =
+		*(uint32_t *)arena_push(arena, claims, sizeof(uint32_t)) =
 		    claim->node[i];
 }
 
@@ -147,19 +184,34 @@ static uint32_t array_index(const struct build *b, uint64_t id)
 	return at ? (uint32_t)(at - 1) : SNAP_NONE;
 }
 
+/* Returns the index of a job's request among those of the frame. */
+static uint32_t run_req(struct run_columns *c, const struct placed_key *key)
+{
+	struct run_frame *f = c->frame;
+	void **known = map_at(&c->req_of, key->req_hash);
+
+	if (!*known) {
+		*(struct run_req *)arena_push(f->arena, &f->reqs,
+		                              sizeof(struct run_req)) =
+		    (struct run_req){ key->text, key->req_hash };
+		*known = (void *)(uintptr_t)f->reqs.n;
+	}
+	return (uint32_t)(uintptr_t)*known - 1;
+}
+
 /* Add a row for a running job. p: its placement, or h->leaving: then the row is
  * about its evicted tasks only. */
-static void run_row(struct build *b, struct run_columns *c,
+static void run_row(const struct build *b, struct run_columns *c,
                     const struct placed_run *h, const struct placement *p)
 {
 	const struct row_key *key = (const void *)h->key->text;
 	size_t i = c->n++;
 
 	c->id[i] = h->id;
-	c->req[i] = snapshot_req(b, h->key->text, h->key->req_hash);
+	c->req[i] = run_req(c, h->key);
 	c->queue[i] = h->queue;
 	c->user[i] = h->user;
-	c->array[i] = array_index(b, key->array);
+	c->array[i] = key->array;
 	c->priority[i] = h->priority;
 	c->start[i] = h->start;
 	c->end[i] = h->end;
@@ -172,10 +224,10 @@ static void run_row(struct build *b, struct run_columns *c,
 	c->served[i] = served(b, h->job);
 	c->ran[i] = h->ran;
 	c->first[i] = (uint32_t)c->ntasks;
-	c->claim[i] = (uint32_t)b->claims.n;
+	c->claim[i] = (uint32_t)c->frame->claims.n;
 	/* The claim of a suspended job is added with its row in snap->pend. */
 	if (h->claims && p == h->place && !h->suspended)
-		push_claim(b, h->job->claim);
+		push_claim(c->frame->arena, &c->frame->claims, h->job->claim);
 	run_tasks(b, c, p);
 }
 
@@ -198,11 +250,49 @@ static void fetch_run_ahead(const struct build *b, size_t i)
 	__builtin_prefetch(place + LINE_BYTES);
 }
 
-void snapshot_run(struct build *b)
+static void hand_over(struct run_columns *c)
 {
+	struct snap *snap = &c->frame->snap;
+
+	c->first[c->n] = (uint32_t)c->ntasks;
+	c->claim[c->n] = (uint32_t)c->frame->claims.n;
+	c->task[c->ntasks].cpu_first = (uint32_t)c->nuse;
+	c->frame->array = c->array;
+	snap->run = (struct snap_run){
+		.n = (uint32_t)c->n,
+		.job = c->id,
+		.req = c->req,
+		.queue = c->queue,
+		.user = c->user,
+		.priority = c->priority,
+		.start = c->start,
+		.end = c->end,
+		.suspended = c->suspended,
+		.preemptible = c->preemptible,
+		.ending = c->ending,
+		.freezable = c->freezable,
+		.safe_until = c->safe,
+		.waited = c->waited,
+		.served = c->served,
+		.ran = c->ran,
+		.task_first = c->first,
+		.claim_first = c->claim,
+	};
+	snap->task = c->task;
+	snap->held = c->held;
+	snap->cpu_use = c->use;
+	map_free(&c->req_of);
+}
+
+/* Write the columns of the jobs that hold nodes, from the last to the first. */
+static struct run_frame *run_frame_new(const struct build *b,
+                                       struct arena *arena)
+{
+	struct run_frame *frame = arena_array(arena, struct run_frame, 1);
 	size_t n = 0, ntasks = 0, nuse = 0;
 	struct run_columns c;
 
+	frame->arena = arena;
 	for (size_t i = 0; i < b->nheld; i++) {
 		if (!b->held[i].job)
 			continue;
@@ -210,8 +300,7 @@ void snapshot_run(struct build *b)
 		ntasks += b->held[i].ntasks;
 		nuse += b->held[i].nuse;
 	}
-	c = run_columns(b, n, ntasks, nuse);
-	snapshot_expect_reqs(b, n + 1);
+	c = run_columns(b, frame, n, ntasks, nuse);
 	for (size_t i = b->nheld; i-- > 0;) {
 		const struct placed_run *h = &b->held[i];
 
@@ -222,33 +311,58 @@ void snapshot_run(struct build *b)
 		if (h->leaving)
 			run_row(b, &c, h, h->leaving);
 	}
-	c.first[n] = (uint32_t)c.ntasks;
-	c.claim[n] = (uint32_t)b->claims.n;
-	c.task[c.ntasks].cpu_first = (uint32_t)c.nuse;
-	b->snap->run = (struct snap_run){
-		.n = (uint32_t)n,
-		.job = c.id,
-		.req = c.req,
-		.queue = c.queue,
-		.user = c.user,
-		.array = c.array,
-		.priority = c.priority,
-		.start = c.start,
-		.end = c.end,
-		.suspended = c.suspended,
-		.preemptible = c.preemptible,
-		.ending = c.ending,
-		.freezable = c.freezable,
-		.safe_until = c.safe,
-		.waited = c.waited,
-		.served = c.served,
-		.ran = c.ran,
-		.task_first = c.first,
-		.claim_first = c.claim,
-	};
-	b->snap->task = c.task;
-	b->snap->held = c.held;
-	b->snap->cpu_use = c.use;
+	hand_over(&c);
+	return frame;
+}
+
+void run_frame_drop(struct placed_list *placed)
+{
+	if (placed->frame)
+		arena_free(placed->frame->arena);
+	placed->frame = NULL;
+}
+
+/* Returns the frame of the jobs that hold nodes, made anew if something that it
+ * depends on has changed. */
+static const struct run_frame *run_frame(struct state *state,
+                                         const struct build *b)
+{
+	struct placed_list *placed = &state->placed;
+	const struct run_frame *f = placed->frame;
+	int64_t now =
+	    order_rung_counts(state->conf->scheduling.order) ? b->snap->now : 0;
+
+	if (f && f->moves == placed->moves &&
+	    f->frames == state->nodes.frames && f->now == now)
+		return f;
+	run_frame_drop(placed);
+	placed->frame = run_frame_new(b, arena_new());
+	placed->frame->moves = placed->moves;
+	placed->frame->frames = state->nodes.frames;
+	placed->frame->now = now;
+	return placed->frame;
+}
+
+void snapshot_run(struct state *state, struct build *b)
+{
+	const struct run_frame *f =
+	    b->only ? run_frame_new(b, b->arena) : run_frame(state, b);
+	const struct run_req *req = f->reqs.p;
+	const uint32_t *claim = f->claims.p;
+
+	if (!b->only)
+		arena_keep(b->arena, f->arena);
+	b->snap->run = f->snap.run;
+	b->snap->task = f->snap.task;
+	b->snap->held = f->snap.held;
+	b->snap->cpu_use = f->snap.cpu_use;
+	b->run_array = f->array;
+	snapshot_expect_reqs(b, f->reqs.n + 1);
+	for (size_t i = 0; i < f->reqs.n; i++)
+		snapshot_req(b, req[i].key, req[i].hash);
+	for (size_t i = 0; i < f->claims.n; i++)
+		*(uint32_t *)snapshot_push(b, &b->claims, sizeof(*claim)) =
+		    claim[i];
 }
 
 /* Count for each array its waiting tasks that have claims. */
@@ -361,7 +475,7 @@ static void pend_row_of(struct build *b, struct pend_columns *c,
 	pend_row(c, i, &key, req, usage ? usage->light : LIGHT_MOST);
 	c->resumes[i] = resumes;
 	c->claim[i] = (uint32_t)b->claims.n;
-	push_claim(b, job->claim);
+	push_claim(b->arena, &b->claims, job->claim);
 	c->first[i] = (uint32_t)c->nmembers;
 	c->member[c->nmembers++] = member;
 }
@@ -433,7 +547,7 @@ static void take_claims(struct build *b)
 		qsort(rows->claimant, rows->nclaimants,
 		      sizeof(struct row_claim), by_row);
 	for (size_t i = 0; i < rows->nclaimants; i++) {
-		push_claim(b, rows->claimant[i].claim);
+		push_claim(b->arena, &b->claims, rows->claimant[i].claim);
 		rows->claimant[i].end = (uint32_t)b->claims.n;
 		rows->claimant[i].claim = NULL;
 	}
@@ -679,6 +793,38 @@ static void limit_rows(const struct build *b)
 		limit_row(b, row[i]);
 }
 
+/* Write the column of running jobs' arrays: which arrays a snapshot lists
+ * changes more often than the columns that are shared. */
+static void list_run_arrays(struct build *b)
+{
+	uint32_t n = b->snap->run.n, *array = RAW_COLUMN(uint32_t, n);
+
+	for (uint32_t i = 0; i < n; i++)
+		array[i] = array_index(b, b->run_array[i]);
+	b->snap->run.array = array;
+}
+
+/* List the arrays that have a limit. */
+static void list_arrays(struct build *b)
+{
+	const struct roster *from = &b->rows.limits;
+	const char **name = COLUMN(const char *, from->n);
+	uint32_t *limit = COLUMN(uint32_t, from->n), n = 0;
+	struct roster_at at = { 0 };
+	const struct array_limit *it;
+	char text[24];
+
+	map_reserve(&b->array_of, from->n);
+	while ((it = roster_next(from, &at))) {
+		snprintf(text, sizeof(text), "%llu",
+		         (unsigned long long)it->array);
+		name[n] = arena_strdup(b->arena, text);
+		limit[n++] = it->limit;
+		map_set(&b->array_of, it->array, (void *)(uintptr_t)n);
+	}
+	b->snap->array = (struct snap_arrays){ n, name, limit };
+}
+
 void snapshot_let_go(struct build *b)
 {
 	roster_free(&b->rows.all);
@@ -690,6 +836,8 @@ void snapshot_pend(struct build *b)
 {
 	const struct pend_columns *c = b->rows.to;
 
+	list_arrays(b);
+	list_run_arrays(b);
 	read_rows(b);
 	list_members(b);
 	limit_rows(b);

@@ -731,15 +731,23 @@ static void take_others(const struct build *b, const struct left *left,
 
 void snapshot_nodes(struct state *state, struct build *b)
 {
-	struct node_frame *frame = state->nodes.frame;
-	bool parts_others = false;
-	struct left left;
+	struct node_table *nodes = &state->nodes;
 
-	if (!frame)
-		frame = state->nodes.frame = frame_new(state);
-	borrow(b, frame);
+	if (!nodes->frame) {
+		nodes->frame = frame_new(state);
+		nodes->frames++;
+	}
+	borrow(b, nodes->frame);
 	put_status(b);
-	left = left_copy(b->arena, &frame->snap, b->only ? NULL : &frame->left);
+}
+
+void snapshot_left(const struct state *state, struct build *b)
+{
+	const struct node_frame *frame = state->nodes.frame;
+	struct left left =
+	    left_copy(b->arena, &frame->snap, b->only ? NULL : &frame->left);
+	bool parts_others = false;
+
 	for (size_t i = 0; i < state->nodes.n; i++) {
 		const struct node *node = &state->nodes.node[i];
 

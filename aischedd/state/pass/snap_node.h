@@ -8,7 +8,10 @@
 
 #include "aischedd/state/pass/snap_build.h"
 
+/* Copy all about nodes but what is free on them; snapshot_left() copies that,
+ * and must be called after it. */
 void snapshot_nodes(struct state *state, struct build *b);
+void snapshot_left(const struct state *state, struct build *b);
 /* Free the columns of nodes that snapshots share. Call it whenever a node is
  * added, or its node_frame_key() changes. */
 void node_frame_drop(struct node_table *nodes);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "aischedd/state/cluster/forget.h"
-#include "aischedd/state/cluster/license.h"
 #include "aischedd/state/cluster/usage.h"
 #include "aischedd/state/pass/placed.h"
 #include "aischedd/state/pass/round.h"
@@ -135,49 +134,33 @@ static void build_licenses(struct build *b)
 	const struct conf *conf = b->state->conf;
 	size_t n = conf->nlicenses;
 	const char **name = COLUMN(const char *, n);
-	int64_t *total = COLUMN(int64_t, n), *left = COLUMN(int64_t, n);
-	struct snap_license_use use[MAX_LICENSES];
+	int64_t *total = COLUMN(int64_t, n);
 
 	for (size_t i = 0; i < n; i++) {
 		name[i] = arena_strdup(b->arena, conf->licenses[i].name);
-		total[i] = left[i] = conf->licenses[i].count;
-	}
-	for (size_t i = 0; n && i < b->nheld; i++) {
-		const struct job *job = b->held[i].job;
-		struct spec spec;
-		size_t k = 0;
-
-		if (!job)
-			continue;
-		spec_unpack(&spec, job->packed);
-		if (spec.licenses &&
-		    licenses_parse(conf, spec.licenses, use, &k, NULL) == 0)
-			while (k--)
-				left[use[k].license] -= use[k].count;
+		total[i] = conf->licenses[i].count;
 	}
 	b->snap->license =
-	    (struct snap_licenses){ (uint32_t)n, name, total, left };
+	    (struct snap_licenses){ (uint32_t)n, name, total, NULL };
 }
 
-/* List the arrays that have a limit. */
-static void build_arrays(struct build *b)
+/* Subtract from the licenses what the requests of running jobs take. */
+static void count_licenses(struct build *b)
 {
-	const struct roster *from = &b->state->rows.limits;
-	const char **name = COLUMN(const char *, from->n);
-	uint32_t *limit = COLUMN(uint32_t, from->n), n = 0;
-	struct roster_at at = { 0 };
-	const struct array_limit *it;
-	char text[24];
+	const struct snap *s = b->snap;
+	int64_t *left = COLUMN(int64_t, s->license.n);
 
-	map_reserve(&b->array_of, from->n);
-	while ((it = roster_next(from, &at))) {
-		snprintf(text, sizeof(text), "%llu",
-		         (unsigned long long)it->array);
-		name[n] = arena_strdup(b->arena, text);
-		limit[n++] = it->limit;
-		map_set(&b->array_of, it->array, (void *)(uintptr_t)n);
+	for (uint32_t i = 0; i < s->license.n; i++)
+		left[i] = s->license.total[i];
+	for (uint32_t run = 0; s->license.n && run < s->run.n; run++) {
+		const uint32_t *first = s->req.license_first + s->run.req[run];
+
+		for (uint32_t k = first[0];
+		     !snap_is_part(s, run) && k < first[1]; k++)
+			left[s->license_use[k].license] -=
+			    s->license_use[k].count;
 	}
-	b->snap->array = (struct snap_arrays){ n, name, limit };
+	b->snap->license.free = left;
 }
 
 static void build_devs(struct build *b)
@@ -230,19 +213,19 @@ static struct snap *finish(struct build *b)
 	snapshot_pend(b);
 	round_judge(&b->judged, b->snap, b->arena);
 	snapshot_reqs(b);
+	count_licenses(b);
 	b->snap->nwords = (uint32_t)b->words.n;
 	b->snap->word = b->words.p;
 	free_maps(b);
 	return b->snap;
 }
 
-/* Copy everything that may change before the snapshot is finished. */
-static struct build *take(struct state *state, int64_t now, struct arena *arena,
-                          const struct job *extra, bool only)
+/* Begin a snapshot: copy what texts about plans name. */
+static struct build *begin(struct state *state, int64_t now,
+                           struct arena *arena, bool only)
 {
 	struct build *b = arena_array(arena, struct build, 1);
 
-	assert(only || !state_is_sweeping(state));
 	*b = (struct build){ .state = state,
 		             .only = only,
 		             .arena = arena,
@@ -256,13 +239,23 @@ static struct build *take(struct state *state, int64_t now, struct arena *arena,
 		b->held = placed_runs(state, &b->nheld);
 	build_devs(b);
 	snapshot_nodes(state, b);
-	snapshot_reservations(b);
 	build_queues(b);
 	build_users(b);
 	build_licenses(b);
-	build_arrays(b);
+	return b;
+}
+
+/* Copy everything that may change before the snapshot is finished. */
+static struct build *take(struct state *state, int64_t now, struct arena *arena,
+                          const struct job *extra, bool only)
+{
+	struct build *b = begin(state, now, arena, only);
+
+	assert(only || !state_is_sweeping(state));
+	snapshot_left(state, b);
+	snapshot_reservations(b);
 	snapshot_take_refusals(b);
-	snapshot_run(b);
+	snapshot_run(state, b);
 	snapshot_take_pend(b, extra, only);
 	if (!only)
 		build_promises(b);
@@ -280,6 +273,14 @@ const struct snap *snap_build(struct state *state, int64_t now,
 
 	snapshot_let_go(b);
 	return snap;
+}
+
+struct snap *snap_names(struct state *state, int64_t now, struct arena *arena)
+{
+	struct build *b = begin(state, now, arena, true);
+
+	free_maps(b);
+	return b->snap;
 }
 
 const struct snap *snap_of_job(const struct state *state,
@@ -321,7 +322,7 @@ enum { JOBS_LIKE_ROW = 64 };
 size_t snapshot_size(const struct build *taken)
 {
 	return (size_t)taken->snap->pend.n + taken->snap->node.n +
-	       taken->rows.waiting.n / JOBS_LIKE_ROW;
+	       taken->rows.limits.n + taken->rows.waiting.n / JOBS_LIKE_ROW;
 }
 
 const struct snap *snapshot_finish(struct build *taken)

@@ -32,7 +32,8 @@ const struct snap *snapshot_finish(struct build *taken);
 void state_end_snapshot(struct state *state, struct build *taken);
 
 /* Returns a measure of the work to finish the snapshot and plan it: the number
- * of its rows and nodes, and a fraction of the number of its waiting jobs. */
+ * of its rows, its nodes and its arrays that have a limit, and a fraction of
+ * the number of its waiting jobs. */
 size_t snapshot_size(const struct build *taken);
 
 /* Build a snapshot for listings, for which no plan will be made: the last plan
@@ -58,6 +59,10 @@ struct build *snap_take(struct state *state, int64_t now, struct arena *arena,
 
 /* Returns the index of the extra job's row in the finished snapshot. */
 uint32_t snapshot_row_of_extra(const struct build *taken);
+
+/* Returns what verdict_text() reads of a snapshot, without requests, jobs and
+ * reservations. */
+struct snap *snap_names(struct state *state, int64_t now, struct arena *arena);
 
 /* Returns a snapshot for verdict_text(): a copy of `names` (of struct
  * last_plan) whose only row, index 0, has this pending job. */

@@ -18,6 +18,7 @@
 #include "aischedd/state/life/submit_check.h"
 #include "aischedd/state/life/update.h"
 #include "aischedd/state/pass/apply.h"
+#include "aischedd/state/pass/snap_job.h"
 #include "aischedd/state/pass/snap_node.h"
 #include "aischedd/state/pass/snapshot.h"
 #include "aischedd/state/pass/why.h"
@@ -876,16 +877,32 @@ static void write_snapshot(const struct world *w, struct buf *out)
 }
 
 /* Check that what the state keeps for the next snapshot is as if it were
- * written anew. */
+ * written anew. It keeps that afterwards, too. */
 static void check_kept(const struct world *w)
 {
+	struct node_table *nodes = &w->state->nodes;
+	struct placed_list *placed = &w->state->placed;
 	struct buf kept = { 0 }, anew = { 0 };
+	struct node_frame *frame;
+	struct run_frame *runs;
+	uint64_t frames, moves;
 
 	write_snapshot(w, &kept);
-	node_frame_drop(&w->state->nodes);
+	frame = nodes->frame;
+	frames = nodes->frames;
+	runs = placed->frame;
+	moves = placed->moves;
+	nodes->frame = NULL;
+	placed->frame = NULL;
 	placed_all_changed(w->state);
 	write_snapshot(w, &anew);
 	ck_assert_str_eq(kept.data, anew.data);
+	node_frame_drop(nodes);
+	run_frame_drop(placed);
+	nodes->frame = frame;
+	nodes->frames = frames;
+	placed->frame = runs;
+	placed->moves = placed->copied = moves;
 	buf_free(&kept);
 	buf_free(&anew);
 }
