@@ -429,6 +429,7 @@ static bool commit(struct daemon *d)
 	if (d->unwritten && clock_fine_ms() < d->retry_ms)
 		return false;
 	note_clock(d);
+	steps_owed = 0; /* the commit counts its own steps */
 	if (store_commit(d->store, d->state, &err) == 0) {
 		d->unwritten = false;
 		set_full(d, space_is_low(d->store), "little space is left");

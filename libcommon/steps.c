@@ -1,7 +1,7 @@
 /* steps.c - count the steps of work that each thread does */
 #include "libcommon/steps.h"
 
-_Thread_local uint64_t steps_so_far, steps_turn_began;
+_Thread_local uint64_t steps_so_far, steps_turn_began, steps_owed;
 
 uint64_t steps_slice(void)
 {

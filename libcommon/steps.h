@@ -17,6 +17,8 @@ enum {
 	                         in a turn; see steps_slice() */
 	STEPS_LEAST = STEPS_SLICE / 8, /* least that steps_slice() returns */
 	STEPS_TURN = 1000000,          /* most steps of any turn */
+	/* most steps of one request, with those of the commit of its changes */
+	STEPS_REQUEST_MOST = STEPS_TURN / 20 * 19,
 	/* the part of a turn that slices divide among them; the rest is for a
 	 * large request, and for the commit of all that was done */
 	STEPS_SHARED = STEPS_TURN / 4
@@ -27,20 +29,37 @@ extern _Thread_local uint64_t steps_so_far;
 /* steps_so_far when the thread's turn began; 0 before its first turn */
 extern _Thread_local uint64_t steps_turn_began;
 
+/* steps that the thread's next commit will take for changes made in this
+ * turn */
+extern _Thread_local uint64_t steps_owed;
+
 static inline void steps_add(uint64_t n)
 {
 	steps_so_far += n;
 }
 
+static inline void steps_owe(uint64_t n)
+{
+	steps_owed += n;
+}
+
 static inline void steps_begin_turn(void)
 {
 	steps_turn_began = steps_so_far;
+	steps_owed = 0;
 }
 
-/* Returns the steps that this turn has used; 0 before the first turn. */
+/* Returns all steps so far and those that the commit will take. */
+static inline uint64_t steps_spent(void)
+{
+	return steps_so_far + steps_owed;
+}
+
+/* Returns the steps that this turn has used or owes; 0 before the first
+ * turn. */
 static inline uint64_t steps_of_turn(void)
 {
-	return steps_turn_began ? steps_so_far - steps_turn_began : 0;
+	return steps_turn_began ? steps_spent() - steps_turn_began : 0;
 }
 
 /* Returns the most steps that a kind of work may use now: STEPS_SLICE, or what

@@ -16,8 +16,12 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-/* steps charged for checking one job without dependencies */
-enum { STEPS_SPEC = 25 };
+enum {
+	/* steps charged for checking one job without dependencies */
+	STEPS_SPEC = 25,
+	/* steps that the commit of one job takes */
+	STEPS_STORED = 55
+};
 
 /* The jobs of one submit request. All are checked before the first one
  * is submitted. */
@@ -150,30 +154,35 @@ int submit_check_one(struct daemon *d, const struct peer *peer,
 	                          ret_queue, err);
 }
 
-static int batch_check(struct daemon *d, const struct peer *peer,
+/* Check all jobs. Fails, too, if the request would take too many steps. The
+ * dependencies and the array of a job take as many steps when it is submitted
+ * as when it is checked. */
+static int batch_check(struct daemon *d, const struct request_in *in,
                        struct batch *b, struct err *err)
 {
-	uint64_t ahead = 0, until = steps_so_far + STEPS_TURN / 2;
+	uint64_t ahead = 0, before;
+	uint64_t steps = steps_spent() - in->began + b->n * STEPS_STORED;
 
 	for (size_t i = 0; i < b->n; i++) {
-		if (submit_check_one(d, peer, &b->spec[i], &ahead, &b->queue[i],
-		                     err) < 0)
+		before = steps_so_far;
+		if (submit_check_one(d, in->peer, &b->spec[i], &ahead,
+		                     &b->queue[i], err) < 0)
 			return b->n > 1 ? err_wrap(err, "job %zu of %zu", i + 1,
 			                           b->n)
 			                : -1;
+		steps += 2 * (steps_so_far - before) + STEPS_SPEC;
 		steps_add(STEPS_SPEC);
-		if (steps_so_far > until && !i)
+		if (steps > STEPS_REQUEST_MOST && b->n == 1)
 			return err_set(err, EMSGSIZE,
 			               "the job takes too long to check: name "
 			               "fewer dependencies, or array tasks in "
 			               "fewer ranges");
-		if (steps_so_far > until)
+		if (steps > STEPS_REQUEST_MOST)
 			return err_set(err, EMSGSIZE,
-			               "%zu jobs at once take too long to "
-			               "check, because of their dependencies "
-			               "or arrays: submit fewer than %zu at "
-			               "once",
-			               b->n, i + 1);
+			               "%zu jobs at once take too long, "
+			               "because of their texts, dependencies "
+			               "or arrays: submit fewer at once",
+			               b->n);
 	}
 	return 0;
 }
@@ -203,6 +212,7 @@ static int batch_submit(struct daemon *d, const struct peer *peer,
 	for (size_t i = 0; i < b->n; i++)
 		state_submit(d->state, &b->spec[i], &who, b->queue[i], script,
 		             env, *ret_first + i, now);
+	steps_owe(b->n * STEPS_STORED);
 	if (b->spec[0].allocation == ALLOCATION_HELD)
 		daemon_add_alloc(d, *ret_first);
 	store_token(d->store, b->token, peer->uid, *ret_first, (uint32_t)b->n,
@@ -307,7 +317,7 @@ int op_submit(struct daemon *d, struct ask *ask, const struct request_in *in,
 		goto out;
 	}
 	if (cron_check(d, in->peer, &b, err) < 0 ||
-	    batch_check(d, in->peer, &b, err) < 0)
+	    batch_check(d, in, &b, err) < 0)
 		goto out;
 	if (b.test_only) {
 		result = batch_test(d, ask, in, &b, err);

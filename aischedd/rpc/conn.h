@@ -69,6 +69,9 @@ struct conns {
 	uint64_t auth_failures; /* credentials that were refused */
 	struct map holders;     /* users who have connections, by uid */
 	struct slices ready;    /* connections with a request to hand over */
+	/* steps_turn_began of the turn in which the last request was handed
+	 * over */
+	uint64_t handed_in;
 	/* event that hands over requests; NULL until needed */
 	struct event *go;
 	struct conn_list starving; /* connections that wait for memory */

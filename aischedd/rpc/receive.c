@@ -11,7 +11,9 @@ enum {
 	/* steps charged for decoding and answering a request of any size */
 	STEPS_REQUEST = 100,
 	/* bytes of a request for which one step is charged */
-	BYTES_STEP = 64
+	BYTES_STEP = 64,
+	/* A request with more JSON may take most of a turn. */
+	LARGE_JSON = 64 * 1024
 };
 
 static const struct peer nobody = { .user = "nobody" };
@@ -158,6 +160,7 @@ static void open_request(struct ask *ask)
 		.peer = ask->peer ? ask->peer : &nobody,
 		.raw = ask->body + ask->head.json_len,
 		.raw_len = ask->head.raw_len,
+		.began = steps_spent(),
 		.from_web = ask->conn->web,
 	};
 	struct err err;
@@ -188,16 +191,25 @@ static struct ask *find_ready(const struct conn *conn)
 	return NULL;
 }
 
+/* Whether the request must wait for the next turn: a large one is always the
+ * first of its turn, as two of them would make the turn too long. */
+static bool must_wait(const struct conns *all, const struct ask *ask)
+{
+	return ask && ask->head.json_len > LARGE_JSON && steps_turn_began &&
+	       all->handed_in == steps_turn_began;
+}
+
 static void hand_over_one(struct conns *all, struct conn *conn)
 {
 	struct ask *ask = find_ready(conn);
-	uint64_t before = steps_so_far;
+	uint64_t before = steps_spent();
 
 	if (!ask)
 		return;
+	all->handed_in = steps_turn_began;
 	open_request(ask);
 	steps_add(STEPS_REQUEST);
-	slices_charge(&all->ready, conn->slice.uid, steps_so_far - before);
+	slices_charge(&all->ready, conn->slice.uid, steps_spent() - before);
 	if (find_ready(conn))
 		slices_add(&all->ready, &conn->slice);
 }
@@ -207,14 +219,21 @@ static void hand_over_one(struct conns *all, struct conn *conn)
 static void on_go(evutil_socket_t fd, short what, void *arg)
 {
 	struct conns *all = arg;
-	uint64_t until = steps_so_far + steps_slice();
+	uint64_t until = steps_spent() + steps_slice();
 	struct slice *slice;
 
 	(void)fd;
 	(void)what;
-	while (steps_so_far < until && (slice = slices_take(&all->ready)))
-		hand_over_one(all, (void *)((char *)slice -
-		                            offsetof(struct conn, slice)));
+	while (steps_spent() < until && (slice = slices_take(&all->ready))) {
+		struct conn *conn =
+		    (void *)((char *)slice - offsetof(struct conn, slice));
+
+		if (must_wait(all, find_ready(conn))) {
+			slices_put_back(&all->ready, slice);
+			break;
+		}
+		hand_over_one(all, conn);
+	}
 	if (!TAILQ_EMPTY(&all->ready.queue))
 		evtimer_add(all->go, &(struct timeval){ 0 });
 }

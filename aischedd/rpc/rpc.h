@@ -46,6 +46,8 @@ struct request_in {
 	json_t *body; /* the whole object, "op" included */
 	const void *raw;
 	size_t raw_len;
+	/* steps_spent() when the daemon began to decode the request */
+	uint64_t began;
 	/* the request comes from the web program; see rpc_add_web() */
 	bool from_web;
 };

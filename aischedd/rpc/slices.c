@@ -23,6 +23,12 @@ void slices_add(struct slices *s, struct slice *slice)
 	TAILQ_INSERT_TAIL(&s->queue, slice, next);
 }
 
+void slices_put_back(struct slices *s, struct slice *slice)
+{
+	slice->waits = true;
+	TAILQ_INSERT_HEAD(&s->queue, slice, next);
+}
+
 void slices_remove(struct slices *s, struct slice *slice)
 {
 	if (!slice->waits)

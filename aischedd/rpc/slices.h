@@ -33,6 +33,8 @@ void slices_init(struct slices *s);
 void slices_fini(struct slices *s);
 /* append to the queue */
 void slices_add(struct slices *s, struct slice *slice);
+/* Return a slice that was taken to the front of the queue. */
+void slices_put_back(struct slices *s, struct slice *slice);
 void slices_remove(struct slices *s, struct slice *slice);
 
 /* Removes from the queue the first slice of the user who has taken the fewest

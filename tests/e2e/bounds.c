@@ -29,6 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libcommon/buf.h"
 #include "libcommon/client/client.h"
 #include "libcommon/clock.h"
 #include "libcommon/limits.h"
@@ -190,6 +191,39 @@ static json_t *test_only(int n)
 	return req;
 }
 
+/* the first job of the last submission */
+static json_int_t last_job;
+
+/* Returns a request for n jobs that each depend on `ndeps` other jobs of the
+ * last submission. */
+static json_t *on_last(int n, int ndeps)
+{
+	json_t *req = specs(n, "comment", "depends"), *spec;
+	json_int_t from = last_job;
+	size_t i;
+
+	json_array_foreach(json_object_get(req, "specs"), i, spec) {
+		struct buf text = { 0 };
+
+		buf_puts(&text, "afterok");
+		for (int at = 0; at < ndeps; at++)
+			buf_printf(&text, ":%lld",
+			           (long long)from + ((int)i + at) % 5000);
+		json_object_set_new(spec, "dependency", json_string(text.data));
+		buf_free(&text);
+	}
+	return req;
+}
+
+static json_t *long_texts(int n)
+{
+	char *text = xasprintf("%0680d", 0);
+	json_t *req = specs(n, "comment", text);
+
+	free(text);
+	return req;
+}
+
 static json_t *plain(const char *op)
 {
 	return json_pack("{s:s}", "op", op);
@@ -229,6 +263,9 @@ static json_t *crontab(void)
 	X(ping, plain("ping"))                                                 \
 	X(submit, specs(5000, "array", "0-900000:2,0-900000:3%1"))             \
 	X(submit, specs(LIMIT_BULK, "comment", "many"))                        \
+	X(submit, on_last(5000, 32))                                           \
+	X(submit, on_last(LIMIT_BULK, 8))                                      \
+	X(submit, long_texts(LIMIT_BULK))                                      \
 	X(submit, test_only(LIMIT_BULK))                                       \
 	X(submit, specs(2000, "dependency", "afterok:1000000"))                \
 	X(submit, specs(2000, "dependency", "singleton"))                      \
@@ -467,11 +504,16 @@ static void one(enum op op, int line, json_t *req)
 	double began_ms, took_ms;
 	long long now;
 	struct err why = { 0 };
+	json_t *answer, *first;
 
 	if (!req)
 		return;
 	began_ms = clock_fine_ms();
-	json_decref(call(req, &why));
+	answer = call(req, &why);
+	first = json_array_get(json_object_get(answer, "job_ids"), 0);
+	if (first)
+		last_job = json_integer_value(first);
+	json_decref(answer);
 	took_ms = clock_fine_ms() - began_ms;
 	now = longest_turn();
 	fprintf(stderr, "# %s %d: %lld steps, %.0f ms%s%.60s\n", op_name(op),

@@ -14,14 +14,17 @@
 
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
+#include "libcommon/steps.h"
 
 struct munged munged;
-struct server server;
+struct server server = { .pause = PTHREAD_MUTEX_INITIALIZER };
 
 static struct ask *held; /* the newest wait request */
 static pthread_t thread;
 static int wake_pipe[2];
 static struct event *woken;
+static bool quit;
+static int turn; /* number of this turn of the server's loop */
 
 const struct rpc_limits patient = {
 	.auth_ms = 60000,
@@ -84,12 +87,12 @@ static void handle(struct ask *ask, const struct request_in *in, void *arg)
 		break;
 	case OP_submit:
 		rpc_reply(ask,
-		          json_pack("{s:s s:i s:i s:s s:I s:O}", "user",
+		          json_pack("{s:s s:i s:i s:s s:I s:i s:O}", "user",
 		                    in->peer->user, "uid", (int)in->peer->uid,
 		                    "ngroups", (int)in->peer->ngroups, "group",
 		                    in->peer->group_name[0], "sum",
 		                    (json_int_t)sum(in->raw, in->raw_len),
-		                    "body", in->body));
+		                    "turn", turn, "body", in->body));
 		break;
 	case OP_jobs:
 		listing = xcalloc(1, sizeof(*listing));
@@ -100,6 +103,11 @@ static void handle(struct ask *ask, const struct request_in *in, void *arg)
 	case OP_wait:
 		held = ask;
 		server.waiting++;
+		break;
+	case OP_queues:
+		pthread_mutex_lock(&server.pause);
+		pthread_mutex_unlock(&server.pause);
+		rpc_reply(ask, json_object());
 		break;
 	case OP_status:
 		rpc_reply(ask, json_pack("{s:i}", "connections",
@@ -130,12 +138,16 @@ static void on_woken(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
 	(void)what;
-	event_base_loopbreak(arg);
+	(void)arg;
+	quit = true;
 }
 
 static void *serve(void *arg)
 {
-	event_base_dispatch(arg);
+	for (quit = false; !quit; turn++) {
+		event_base_loop(arg, EVLOOP_ONCE);
+		steps_begin_turn();
+	}
 	while (!rpc_stop(server.rpc))
 		event_base_loop(arg, EVLOOP_ONCE);
 	return NULL;
@@ -183,8 +195,7 @@ void server_start(const struct rpc_limits *limits)
 	ck_assert_msg(server.rpc != NULL, "%s", err.text);
 	rpc_set_limits(server.rpc, limits);
 	ck_assert_int_eq(pipe2(wake_pipe, O_CLOEXEC), 0);
-	woken = event_new(server.base, wake_pipe[0], EV_READ, on_woken,
-	                  server.base);
+	woken = event_new(server.base, wake_pipe[0], EV_READ, on_woken, NULL);
 	event_add(woken, NULL);
 	pthread_create(&thread, NULL, serve, server.base);
 }

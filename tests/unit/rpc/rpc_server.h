@@ -3,13 +3,14 @@
  *
  * The server runs in a thread of the test's process, with its own munged. It
  * answers ping, submit (with the user and what was received), jobs (with a
- * listing of "bytes" bytes), wait (only after release_held()) and status, and
- * refuses everything else.
+ * listing of "bytes" bytes), wait (only after release_held()), queues (when the
+ * test unlocks `pause`) and status, and refuses everything else.
  */
 #ifndef TESTS_UNIT_RPC_RPC_SERVER_H
 #define TESTS_UNIT_RPC_RPC_SERVER_H
 
 #include <jansson.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/resource.h>
@@ -29,6 +30,8 @@ extern struct server {
 	/* requests received; requests whose client was reported as gone */
 	atomic_int asked, gone;
 	atomic_int waiting; /* wait requests that are not answered yet */
+	/* locked by the test: the server stops in a queues request */
+	pthread_mutex_t pause;
 	/* treat clients that connect from now on as admins */
 	atomic_bool admins;
 } server;

@@ -1,9 +1,11 @@
 /* test_rpc_load.c - the server with peers that are slow, silent or too many */
 #include <errno.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -357,6 +359,64 @@ START_TEST(stalled_request_delays_its_user_alone)
 }
 END_TEST
 
+/* Wait until the server has read all that was sent to this socket. */
+static void wait_until_read(int fd)
+{
+	int left;
+
+	for (int tries = 0;; tries++) {
+		ck_assert_int_eq(ioctl(fd, SIOCOUTQ, &left), 0);
+		if (!left)
+			return;
+		ck_assert_int_lt(tries, 60000);
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+}
+
+START_TEST(large_request_is_the_first_of_its_turn)
+{
+	enum { N = 3 }; /* the first is a small one */
+	struct client *client = open_client(server.path);
+	char *large = xasprintf("{\"op\":\"submit\",\"pad\":\"%0100000d\"}", 0);
+	json_t *pause = json_pack("{s:s}", "op", "queues");
+	struct raw raw[N];
+	int64_t turn[N];
+	struct err err;
+
+	for (int i = 0; i < N; i++) {
+		const char *json = i ? large : request;
+		struct buf out = { 0 };
+		char *cred;
+
+		raw[i] = raw_open();
+		cred = raw_cred(FRAME_REQUEST, "demo", raw[i].nonce, 1, json);
+		raw_frame(&out, 1, cred, json);
+		raw_send(raw[i].fd, out.data, out.len - 1);
+		wait_until_read(raw[i].fd);
+		buf_free(&out);
+		free(cred);
+	}
+	/* The server stops while all of them become complete. */
+	pthread_mutex_lock(&server.pause);
+	ck_assert_int_eq(client_send(client, pause, NULL, 0, &err), 0);
+	wait_until(&server.asked, 1);
+	for (int i = 0; i < N; i++)
+		raw_send(raw[i].fd, "}", 1);
+	pthread_mutex_unlock(&server.pause);
+	for (int i = 0; i < N; i++) {
+		struct frame_head head;
+
+		turn[i] = number(raw_read(raw[i].fd, &head), "turn");
+		close(raw[i].fd);
+	}
+	ck_assert_int_lt(turn[0], turn[1]);
+	ck_assert_int_lt(turn[1], turn[2]);
+	json_decref(pause);
+	free(large);
+	client_close(client);
+}
+END_TEST
+
 /* After the server has refused a request, it reads and drops the rest of the
  * request, because the peer may read the answer only after sending
  * everything. */
@@ -392,5 +452,6 @@ SUITE(rpc_load)
 	tcase_add_test(tc, greedy_user_makes_room);
 	tcase_add_test(tc, stalled_request_delays_its_user_alone);
 	tcase_add_test(tc, large_request_waits_for_memory);
+	tcase_add_test(tc, large_request_is_the_first_of_its_turn);
 	tcase_add_test(tc, large_request_of_a_stranger_is_not_kept);
 }
