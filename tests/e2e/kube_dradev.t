@@ -274,28 +274,30 @@ evict()
 		"reason": "TerminationByKubelet"}]}}' >/dev/null
 }
 
-# JOB NODE: prints the uid of the running pod on the node, and its index
-pod_on()
+# JOB NODE: whether a pod of the job runs on the node; sets pod_uid and pod_index
+find_pod()
 {
-	kube -n "$ns" get pods -l "aisched.io/job-id=$1" \
+	# shellcheck disable=SC2046 # words are wanted
+	set -- $(kube -n "$ns" get pods -l "aisched.io/job-id=$1" \
 		--field-selector "status.phase=Running,spec.nodeName=$2" -o \
-		'jsonpath={.items[*].metadata.uid} {.items[*].metadata.labels.batch\.kubernetes\.io/job-completion-index}'
+		'jsonpath={.items[*].metadata.uid} {.items[*].metadata.labels.batch\.kubernetes\.io/job-completion-index}')
+	[ $# -eq 2 ] && pod_uid=$1 pod_index=$2
 }
 
 # JOB NODE UID: whether a pod of the job runs there which is not that one
 runs_anew()
 {
-	now=$(pod_on "$1" "$2")
-	[ -n "${now% *}" ] && [ "${now% *}" != "$3" ]
+	find_pod "$1" "$2" && [ "$pod_uid" != "$3" ]
 }
 
 id=$(aisub --parsable -n 2 --device rdma --nodelist n-1,p-0 \
 	--tasks-per-node 1 --on-task-failure replace --wrap true)
 ok "a gang runs on two nodes" wait_for is_state "$id" RUNNING
-was=$(pod_on "$id" p-0)
+ok "one of its pods is found" wait_for find_pod "$id" p-0
+was=$pod_uid
 other_claim late p-0/nic-1
-evict "$id" "${was#* }"
-ok "a task is placed anew" wait_for runs_anew "$id" p-0 "${was% *}"
+evict "$id" "$pod_index"
+ok "a task is placed anew" wait_for runs_anew "$id" p-0 "$was"
 is "with the device that is left" "$(given "$id" | sort)" \
 	"rdma.test/n-1/nic-1
 rdma.test/p-0/nic-0"
