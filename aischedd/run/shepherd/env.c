@@ -93,20 +93,19 @@ static void env_default(struct env *env, const char *name, const char *value)
 
 static void add_theirs(struct env *env, const char *p, size_t left, bool stale)
 {
-	const char *end = p + left;
-
-	while (p < end) {
-		size_t len = strnlen(p, (size_t)(end - p));
+	while (left) {
+		size_t len = strnlen(p, left);
 		const char *eq = memchr(p, '=', len);
 		size_t name = eq ? (size_t)(eq - p) : 0;
 
 		/* Ignore a last variable that has no zero byte at its end. */
-		if (p + len == end)
+		if (len == left)
 			break;
 		if (name && (stale || !is_stale(p, name)) &&
 		    !env_has(env, p, name))
 			env_add(env, arena_strdup(env->arena, p), name);
 		p += len + 1;
+		left -= len + 1;
 	}
 }
 
