@@ -346,6 +346,25 @@ static void bench_reclaim(uint32_t nodes, bool bound, bool aligned)
 	       aligned ? "yes" : "no", r.evictions, r.took * 1e3);
 }
 
+/* Consolidate: a job with 2 GPUs runs on each node, and a gang asks for all
+ * GPUs of half of the nodes. */
+static void bench_move(uint32_t nodes)
+{
+	struct buf text = world_new("queue all quota=gpus:1000000\n", nodes);
+	struct pass_result r;
+
+	for (uint32_t i = 0; i < nodes; i++)
+		buf_printf(&text,
+		           "run %u queue=all cpus=8 mem=64G gpus=2 preemptible "
+		           "start=%u on=n%u:g0-1\n",
+		           i + 1, 999999 - i, i);
+	buf_printf(&text, "pend 1000000 queue=all tasks=%u cpus=1 gpus=%d\n",
+	           nodes / 2, GPUS);
+	r = measure(&text);
+	printf("move nodes=%u gang=%u moved=%u ms=%.2f\n", nodes, nodes / 2,
+	       r.evictions, r.took * 1e3);
+}
+
 /* Plan for a full cluster as in bench_full(), in three nested queues. The
  * limits of each allow `spare` GPUs more than are in use. */
 static void bench_limits(uint32_t nodes, uint32_t jobs, uint32_t shapes,
@@ -546,6 +565,12 @@ static void all_reclaim(void)
 	bench_reclaim(1000, true, true);
 }
 
+static void all_move(void)
+{
+	for (uint32_t nodes = 500; nodes <= 2000; nodes *= 2)
+		bench_move(nodes);
+}
+
 static void all_limits(void)
 {
 	bench_limits(4400, 100000, 1000, 0);
@@ -557,13 +582,12 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} all[] = {
-		{ "place", all_place },         { "topology", all_topology },
-		{ "align", all_align },         { "mig", all_mig },
-		{ "full", all_full },           { "ended", all_ended },
-		{ "reclaim", all_reclaim },     { "limits", all_limits },
-		{ "adversary", all_adversary }, { "beside", all_beside }
-	};
+	} all[] = { { "place", all_place },     { "topology", all_topology },
+		    { "align", all_align },     { "mig", all_mig },
+		    { "full", all_full },       { "ended", all_ended },
+		    { "reclaim", all_reclaim }, { "move", all_move },
+		    { "limits", all_limits },   { "adversary", all_adversary },
+		    { "beside", all_beside } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		bool wanted = argc < 2;

@@ -339,14 +339,14 @@ void evict_search_tell(struct evictor *e, size_t from, bool watched)
 		tell_moved(e, &m[i], watched);
 }
 
-size_t evict_search_elsewhere(struct evictor *e, size_t from)
+/* As evict_search_elsewhere(), but called while count_placed() counts. */
+static size_t move_steps(struct evictor *e, size_t from)
 {
 	bool moves = e->mode == MODE_MOVE;
 	struct promises *promises = e->p->place->promises;
 	bool told = e->p->place->nkept > 0;
 	size_t lost = 0, mark = promise_mark(promises);
 
-	count_placed(e, 1);
 	evict_search_close(e, 1);
 	if (told)
 		evict_search_tell(e, e->first_task, true);
@@ -366,6 +366,15 @@ size_t evict_search_elsewhere(struct evictor *e, size_t from)
 	}
 	promise_back(promises, mark);
 	evict_search_close(e, -1);
+	return lost;
+}
+
+size_t evict_search_elsewhere(struct evictor *e, size_t from)
+{
+	size_t lost;
+
+	count_placed(e, 1);
+	lost = move_steps(e, from);
 	count_placed(e, -1);
 	return lost;
 }
@@ -384,12 +393,16 @@ void evict_search_for_claimant(const struct evictor *e)
 static void count_trial(const struct evictor *e, bool own)
 {
 	struct place *place = e->p->place;
+	const struct evict_moved *m = e->moved.p;
+	size_t next = 0;
 
 	for (size_t t = e->first_task; t < place->ntasks; t++) {
-		if (own && !evict_search_is_moved(e, t))
-			place_own(place, &place->task[t], false);
-		else if (!own)
+		if (!own)
 			place_disown(place, place->task[t].node);
+		else if (next < e->moved.n && m[next].first_task == t)
+			t += m[next++].ntasks - 1;
+		else
+			place_own(place, &place->task[t], false);
 	}
 }
 
@@ -409,7 +422,7 @@ static bool settle_on(struct evictor *e, uint32_t node,
 	 * count as theirs. */
 	count_trial(e, false);
 	own_tasks(e, false);
-	moved = !evict_search_elsewhere(e, before->nsteps);
+	moved = !move_steps(e, before->nsteps);
 	evict_search_for_claimant(e);
 	if (!moved)
 		evict_search_back(e, before);
@@ -457,6 +470,8 @@ static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
 		e->reach[node[i]] = may_be_used(e, node[i]) &&
 		                    (e->pool == SNAP_NONE ||
 		                     e->pool == e->s->node.pool[node[i]]);
+	if (e->mode == MODE_MOVE)
+		count_placed(e, 1);
 	while (e->todo > 0 && !evict_search_spent(e) &&
 	       (e->offers.n || offer_nodes(e, node, n, &steps_then))) {
 		struct offer offer = offer_pop(e);
@@ -480,6 +495,8 @@ static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
 		e->worst = cost > e->worst ? cost : e->worst;
 		offer_again(e, before.nsteps, offer.node);
 	}
+	if (e->mode == MODE_MOVE)
+		count_placed(e, -1);
 	for (uint32_t i = 0; i < n; i++)
 		e->reach[node[i]] = 0;
 	return e->todo <= 0 && !e->nodes_left;
