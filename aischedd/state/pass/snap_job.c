@@ -48,9 +48,9 @@ struct run_req {
 
 /*
  * Columns of running jobs, which snapshots share until a job that holds nodes
- * changes, or the columns of nodes do. Other threads read the columns, which are
- * never written again; each snapshot keeps their arena. Only the loop's thread
- * reads the rest.
+ * changes, or the columns of nodes do. Other threads read the columns, which
+ * are never written again; each snapshot keeps their arena. Only the loop's
+ * thread reads the rest.
  */
 struct run_frame {
 	struct arena *arena;
