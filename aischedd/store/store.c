@@ -376,14 +376,31 @@ static int prepare(struct store *store, struct err *err)
 	                  &store->next_blob, err);
 }
 
+/* Let only the owner read the files of the database: a restored copy may be
+ * readable by all. SQLite creates missing ones with the mode of the first. If a
+ * mode cannot be changed, the database is another user's, and opening it
+ * fails. */
+static void close_to_others(const struct store *store)
+{
+	static const char *const end[] = { "", "-wal", "-shm" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(end); i++) {
+		char *path = xasprintf("%s%s", store->path, end[i]);
+
+		(void)chmod(path, 0600);
+		free(path);
+	}
+}
+
 /* Open and prepare the database. The file contains scripts and environments, so
  * only its owner may read it. */
 static int open_db(struct store *store, struct err *err)
 {
 	mode_t was = umask(077);
-	int result =
-	    db_open(&store->db, store->path, false, store->sql, NSQL, err);
+	int result;
 
+	close_to_others(store);
+	result = db_open(&store->db, store->path, false, store->sql, NSQL, err);
 	if (result == 0)
 		result = prepare(store, err);
 	umask(was);

@@ -17,13 +17,15 @@ if command -v sqlite3 >/dev/null; then
 		sqlite3 "$db" ".backup '$dir/backup/aisched.db'"
 	lost=$(submit -H --wrap true)
 	stop_daemon
-	rm -f "$db-wal" "$db-shm"
+	rm -f "$db-wal" "$db-shm" "$db"
 	cp "$dir/backup/aisched.db" "$db"
 	fails "an older copy is not taken silently" 1 "start once with --accept-loss" \
 		"$top_builddir/aischedd/aischedd" -c "$conf"
 	start_daemon --accept-loss
 	is "what was copied is there" "$(state_of "$kept")" PENDING
 	is "what came later is not" "$(state_of "$lost")" ""
+	is "others cannot read it" "$(stat -c %a "$db" "$db-wal" "$db-shm" | xargs)" \
+		"600 600 600"
 	stop_daemon
 	start_daemon
 	is "that was needed once" "$(state_of "$kept")" PENDING
