@@ -390,17 +390,23 @@ int client_send(struct client *client, json_t *req, const void *raw,
 	int op = op_of(req);
 	bool bare = op >= 0 && op_role((enum op)op) == ROLE_NOBODY;
 	char *json = json_dumps(req, JSON_COMPACT), *cred = NULL;
+	size_t json_len = json ? strlen(json) : 0;
 	struct frame_head head = {
 		.kind = FRAME_REQUEST,
 		.seq = client->sent + 1,
-		.json_len = (uint32_t)strlen(json),
+		.json_len = (uint32_t)json_len,
 		.raw_len = (uint32_t)raw_len,
 	};
 	unsigned char digest[WIRE_DIGEST];
 	struct buf out = { 0 };
 	int rc = -1;
 
-	if (strlen(json) > LIMIT_JSON || raw_len > LIMIT_RAW) {
+	if (!json) {
+		err_set(err, EINVAL,
+		        "the request has a text that is not UTF-8");
+		goto out;
+	}
+	if (json_len > LIMIT_JSON || raw_len > LIMIT_RAW) {
 		err_set(err, EMSGSIZE, "the request is too long to send");
 		goto out;
 	}

@@ -38,7 +38,7 @@ typedef int client_part_fn(const void *data, size_t len, void *arg);
  * request waits for a job or a command. Fails with the code and text of the
  * daemon's refusal; ECONNRESET if the answer was lost (ask again with the same
  * token), EAGAIN if munged cannot be reached, EACCES if the answer is not from
- * the daemon.
+ * the daemon, EINVAL if req is NULL: jansson packs no text that is not UTF-8.
  */
 json_t *client_call(struct client *client, json_t *req, const void *raw,
                     size_t raw_len, client_part_fn *part, void *arg,

@@ -101,6 +101,13 @@ fails "no number" 1 "bad job id 'x'" aicancel x
 fails "no log" 1 "there is no job 999" aiq --log 999
 fails "no such state" 1 "only a running job can be suspended" aictl suspend "$id"
 fails "no such command" 2 "unknown command 'dance'" aictl dance
+bytes=$(printf '\377')
+for words in undrain "queue open" "reserve delete" "cron show" "cron run"; do
+	# shellcheck disable=SC2086 # words are wanted
+	fails "no UTF-8 ($words)" 1 "a text that is not UTF-8" aictl $words "$bytes"
+done
+fails "nor for seff" 1 "a text that is not UTF-8" \
+	"$top_builddir/slurm/bin/seff" "$bytes"
 
 is "nothing has changed" "$(aiq --json)" "$before"
 is "and no id was used" "$(submit -H --wrap true)" $((id + 1))
