@@ -13,15 +13,16 @@
 
 #include "aischedd/sched/evict_trial.h"
 
-/* Once trials have looked at this many nodes and tasks, the pass stops
- * evicting. */
-enum { LOOKS_MAX = 400000 };
+/* Once trials have looked at this many nodes and tasks, and as many more for
+ * each node of the cluster, the pass stops evicting: a gang on all nodes of a
+ * large cluster must be able to reclaim them. */
+enum { LOOKS_LEAST = 400000, LOOKS_A_NODE = 500 };
 
-/* Whether trials have reached LOOKS_MAX. */
+/* Whether trials have reached this bound. */
 static inline bool evict_search_spent(const struct evictor *e)
 {
 	return e->looks + e->tried + *e->w->tried - e->tried_before >=
-	       LOOKS_MAX;
+	       LOOKS_LEAST + (uint64_t)e->s->node.n * LOOKS_A_NODE;
 }
 
 /*

@@ -112,6 +112,43 @@ START_TEST(many_ask_in_vain_for_others_to_move)
 }
 END_TEST
 
+/* Each node has tasks of eight elastic jobs, each of which runs on eight nodes;
+ * a gang within its quota needs half of each node. */
+START_TEST(elastic_jobs_on_many_nodes_make_way)
+{
+	enum { NODES = 1024, TASKS = 8 };
+	struct arena *arena = arena_new();
+	struct buf text = { 0 };
+	const struct snap *snap;
+	const struct plan *plan;
+	struct err why = { 0 };
+
+	buf_printf(&text,
+	           "queue a quota=gpus:0\nqueue b quota=gpus:%d\n"
+	           "node n[0-%d] cpus=64 mem=64G gpus=%d\n"
+	           "pend 9000 queue=b tasks=%d gpus=%d\n",
+	           NODES * TASKS, NODES - 1, TASKS, NODES, TASKS / 2);
+	for (int i = 0; i < NODES; i++) {
+		buf_printf(&text,
+		           "run %d queue=a tasks=%d min_tasks=4 gpus=1 "
+		           "preemptible on=",
+		           i + 1, TASKS);
+		for (int t = 0; t < TASKS; t++)
+			buf_printf(&text, "%sn%d:g%d", t ? "," : "",
+			           (i + t) % NODES, t);
+		buf_puts(&text, "\n");
+	}
+	snap = snap_read(text.data, arena, &why);
+	ck_assert_msg(snap != NULL, "%s", why.text);
+	plan = sched_plan(snap, arena);
+	ck_assert_msg(plan_check(snap, plan, &why) == 0, "%s", why.text);
+	ck_assert_uint_eq(plan->nevictions, NODES);
+	ck_assert_uint_eq(plan->eviction[0].by, 9000);
+	buf_free(&text);
+	arena_free(arena);
+}
+END_TEST
+
 /* Job 1 is promised a start at 1500. Then 300 jobs of 1 CPU start on n1, within
  * the queue's limit of 310 CPUs; from 1100 on, one of them ends each second. */
 START_TEST(many_start_after_a_promise)
@@ -659,6 +696,7 @@ END_TEST
 SUITE(sched_plan)
 {
 	tcase_add_test(tc, many_ask_in_vain_for_others_to_move);
+	tcase_add_test(tc, elastic_jobs_on_many_nodes_make_way);
 	tcase_add_test(tc, many_start_after_a_promise);
 	tcase_add_loop_test(tc, could_fit, 0, (int)ARRAY_SIZE(fits));
 	tcase_add_loop_test(tc, verifier_sees, 0, (int)ARRAY_SIZE(spoiled));
