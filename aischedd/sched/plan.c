@@ -23,7 +23,8 @@ static struct verdict *verdicts_new(const struct snap *snap,
 
 		v[i] = (struct verdict){ .name = SNAP_NONE,
 			                 .expected = SNAP_NEVER };
-		v[i].kept = judged == JUDGED_WAITS || judged == JUDGED_BLOCKED;
+		v[i].kept = judged == JUDGED_WAITS ||
+		            judged == JUDGED_BLOCKED || judged == JUDGED_OPEN;
 		v[i].why = v[i].kept ? WHY_Unevaluated : WHY_None;
 	}
 	return v;

@@ -7,6 +7,7 @@
 
 #include "aischedd/sched/future/arrays.h"
 #include "aischedd/sched/future/coming.h"
+#include "aischedd/sched/future/unsure.h"
 #include "aischedd/sched/future/walk.h"
 #include "aischedd/sched/promise_keep.h"
 #include "aischedd/sched/promise_start.h"
@@ -43,9 +44,8 @@ struct promises {
 	struct promise_refusal refusal;
 	struct promise_seeker *seeker;
 	struct future_arrays *arrays; /* NULL: no array has a limit */
-	/* by class: 1 if jobs of an array start on its nodes at times that are
-	 * not known; NULL: there are none */
-	uint8_t *unsure;
+	struct future_unsure *unsure; /* NULL: all starts are known */
+	size_t open_looks;            /* at limits, by promise_open() */
 };
 
 /* --- reservations and bars --------------------------------------------- */
@@ -371,24 +371,39 @@ void promise_began(struct promises *ps, uint32_t row, int64_t until,
 	    promise_start_ends_by(ps->s, ps->s->pend.req[row], until), node, n);
 }
 
+/* Returns when the row's job, for which place_for() was called, ends if it
+ * starts at this time. */
+static int64_t end_of(const struct promises *ps, uint32_t row, int64_t at)
+{
+	int64_t until = ps->p->until;
+
+	if (until != SNAP_NEVER)
+		until += at - ps->s->now;
+	return promise_start_ends_by(ps->s, ps->s->pend.req[row], until);
+}
+
 /* Note what the last promise made means for the tasks of the row's array. */
 static void add_promised_task(struct promises *ps, uint32_t row)
 {
 	const struct arena_list *made = &ps->seeker->made;
 	const struct snap_promise *it;
-	const struct place *p = ps->p;
-	int64_t end = p->until;
 
 	if (!ps->arrays || ps->s->pend.array[row] == SNAP_NONE ||
 	    ps->s->pend.resumes[row] != SNAP_NONE)
 		return;
 	it = (const struct snap_promise *)made->p + made->n - 1;
-	if (end != SNAP_NEVER)
-		end += it->start - ps->s->now;
 	future_arrays_add(
-	    ps->arrays, row,
-	    promise_start_ends_by(ps->s, ps->s->pend.req[row], end),
+	    ps->arrays, row, end_of(ps, row, it->start),
 	    (const uint32_t *)ps->seeker->made_node.p + it->node_first, it->n);
+}
+
+bool promise_is_full(const struct promises *ps, bool limited,
+                     const struct snap_promise *last)
+{
+	uint64_t depth = ps->s->policy.backfill_depth;
+
+	return ps->nmade[limited] >= depth &&
+	       (!last || (uint64_t)ps->nmade[0] + ps->nmade[1] >= 2 * depth);
 }
 
 int64_t promise_make(struct promises *ps, uint32_t row, bool limited,
@@ -398,7 +413,7 @@ int64_t promise_make(struct promises *ps, uint32_t row, bool limited,
 	int64_t at;
 
 	*ret_blocker = 0;
-	if (ps->nmade[limited] == s->policy.backfill_depth)
+	if (promise_is_full(ps, limited, last))
 		return SNAP_NEVER;
 	at = promise_keep_start(ps->seeker, row, s->now, last, ret_blocker);
 	ps->nmade[limited] += at != SNAP_NEVER && !last_is_coming(ps);
@@ -407,45 +422,103 @@ int64_t promise_make(struct promises *ps, uint32_t row, bool limited,
 	return at;
 }
 
-/* Note that jobs of this request start at times that are not known. */
-static void note_unsure(struct promises *ps, uint32_t req)
+/* Whether the job counts against limits or licences. */
+static bool is_limited(const struct promises *ps, uint32_t row)
 {
-	const struct allowed *a = match_req(ps->p->match, req);
+	uint32_t req = ps->s->pend.req[row];
+	struct demand d =
+	    admit_demand_start(ps->s, row, ps->s->req.min_tasks[req]);
 
-	if (!ps->unsure)
-		ps->unsure = arena_array(ps->p->arena, uint8_t,
-		                         match_nclasses(ps->p->match));
-	for (uint32_t i = 0; i < a->nclasses; i++)
-		ps->unsure[a->class[i]] = 1;
+	return limit_future_counts(ps->seeker->limits, &d);
 }
 
-bool promise_is_sure(const struct promises *ps, uint32_t row, bool limited)
+static struct future_unsure *unsure_of(struct promises *ps)
 {
-	const struct snap *s = ps->s;
-	const struct arena_list *made = &ps->seeker->made;
-	const uint32_t *node = ps->seeker->made_node.p;
+	if (!ps->unsure)
+		ps->unsure = future_unsure_new(ps->p);
+	return ps->unsure;
+}
+
+/* Beyond that, promise_open() assumes that a job is within its limits now. */
+enum { OPEN_LOOKS = 100000 };
+
+void promise_open(struct promises *ps, uint32_t row)
+{
+	int64_t from = ps->s->now;
+
+	if (ps->open_looks < OPEN_LOOKS)
+		from = promise_keep_after(ps->seeker, row, &ps->open_looks);
+	if (from != SNAP_NEVER)
+		future_unsure_note(unsure_of(ps), ps->s->pend.req[row],
+		                   is_limited(ps, row), from);
+}
+
+void promise_bars_from(struct promises *ps, uint32_t row, int64_t from)
+{
+	future_unsure_bar(unsure_of(ps), ps->s->pend.queue[row],
+	                  ps->s->pend.req[row], from);
+}
+
+void promise_holds_limits(struct promises *ps, uint32_t row, int64_t from,
+                          int64_t until)
+{
+	if (is_limited(ps, row))
+		future_unsure_hold(unsure_of(ps), from, until);
+}
+
+static struct unsure_promise unsure_promise_of(const struct promises *ps,
+                                               uint32_t row, int64_t at)
+{
+	return (struct unsure_promise){ .queue = ps->s->pend.queue[row],
+		                        .req = ps->s->pend.req[row],
+		                        .limited = is_limited(ps, row),
+		                        .start = at,
+		                        .end = end_of(ps, row, at) };
+}
+
+bool promise_is_sure(const struct promises *ps, uint32_t row, int64_t at)
+{
+	struct unsure_promise job;
 	const struct snap_promise *it;
-	bool sure = true;
 
 	if (!ps->unsure)
 		return true;
-	if (limited || s->pend.resumes[row] != SNAP_NONE)
-		return false;
-	it = (const struct snap_promise *)made->p + made->n - 1;
-	for (uint32_t i = 0; i < it->n; i++)
-		sure &= !ps->unsure[match_class_of(ps->p->match,
-		                                   node[it->node_first + i])];
-	return sure;
+	job = unsure_promise_of(ps, row, at);
+	if (ps->s->pend.resumes[row] == SNAP_NONE) {
+		it = (struct snap_promise *)ps->seeker->made.p +
+		     ps->seeker->made.n - 1;
+		job.node = (uint32_t *)ps->seeker->made_node.p + it->node_first;
+		job.n = it->n;
+	}
+	return future_unsure_allows(ps->unsure, &job);
+}
+
+/* Reduce the list of promises to jobs of an array to those that can be told. */
+static void drop_unsure(const struct promises *ps, uint32_t row,
+                        struct arena_list *list)
+{
+	const struct array_promise *it = list->p;
+	struct unsure_promise job;
+
+	for (size_t i = 0; ps->unsure && i < list->n; i++) {
+		job = unsure_promise_of(ps, row, it[i].at);
+		if (!future_unsure_allows(ps->unsure, &job))
+			list->n = i;
+	}
 }
 
 void promise_array(struct promises *ps, uint32_t row, uint32_t member,
                    uint32_t begun, struct arena_list *ret)
 {
 	uint32_t depth = ps->s->policy.backfill_depth;
+	uint32_t most = depth > ps->nmade[true] ? depth - ps->nmade[true] : 0;
+	bool known =
+	    future_arrays_keep(ps->arrays, row, member, begun, most, ret);
 
-	if (!future_arrays_keep(ps->arrays, row, member, begun,
-	                        depth - ps->nmade[true], ret))
-		note_unsure(ps, ps->s->pend.req[row]);
+	drop_unsure(ps, row, ret);
+	if (!known)
+		future_unsure_note(unsure_of(ps), ps->s->pend.req[row],
+		                   is_limited(ps, row), ps->s->now);
 }
 
 /* Try to place the row's job as if nothing were promised. */

@@ -36,11 +36,34 @@ struct promises *promise_new(struct place *place, const struct tally *tally);
 int64_t promise_make(struct promises *ps, uint32_t row, bool limited,
                      const struct snap_promise *last, uint64_t *ret_blocker);
 
+/* Whether backfill_depth jobs are promised a start, so that promise_make()
+ * makes no more promises. A job that had a promise (last) may have one of the
+ * other kind: it may be the job ahead that changed its kind. */
+bool promise_is_full(const struct promises *ps, bool limited,
+                     const struct snap_promise *last);
+
+/*
+ * Jobs behind the row's next job are told no start that it may delay.
+ * promise_open(): it starts as soon as it can, but when is not known;
+ * place_for() was called for it. promise_bars_from(): from this time on it
+ * holds back jobs of its queue that could use its nodes.
+ * promise_holds_limits(): from this time until it starts it may hold back jobs
+ * that use limits or licences.
+ */
+void promise_open(struct promises *ps, uint32_t row);
+void promise_bars_from(struct promises *ps, uint32_t row, int64_t from);
+void promise_holds_limits(struct promises *ps, uint32_t row, int64_t from,
+                          int64_t until);
+
+/* Whether the last promise made, to a job of this row that starts at this time,
+ * is not delayed by a job ahead whose start is not known. */
+bool promise_is_sure(const struct promises *ps, uint32_t row, int64_t at);
+
 /*
  * Keep room for all jobs of a row that wait because their array runs as many
  * tasks as it may, from the next one on, a job of this member; place_for() was
- * called for it. Appends to *ret, as struct array_promise, those that are
- * promised a start.
+ * called for it. Appends to *ret, as struct array_promise, those that may be
+ * told their start.
  */
 void promise_array(struct promises *ps, uint32_t row, uint32_t member,
                    uint32_t begun, struct arena_list *ret);
@@ -49,11 +72,6 @@ void promise_array(struct promises *ps, uint32_t row, uint32_t member,
  * its end; task: the tasks with which it starts. */
 void promise_began(struct promises *ps, uint32_t row, int64_t until,
                    const struct snap_task *task, uint32_t n);
-
-/* Whether the last promise made, to a job of this row, comes true for certain.
- * Otherwise jobs ahead, for whose arrays promise_array() found no starts, may
- * delay it. */
-bool promise_is_sure(const struct promises *ps, uint32_t row, bool limited);
 
 /* List all promises made, as struct snap_promise, and their nodes. */
 void promise_made(const struct promises *ps, const struct arena_list **ret,

@@ -594,6 +594,15 @@ int64_t promise_keep_start(struct promise_seeker *sr, uint32_t row,
 	return seek_room(&sk, ret_blocker);
 }
 
+int64_t promise_keep_after(struct promise_seeker *sr, uint32_t row,
+                           size_t *looks)
+{
+	struct promise_seek sk = seek_of(sr, row, sr->s->now);
+
+	return limit_future_start(sr->limits, &sk.demand, sk.from, sk.length,
+	                          looks);
+}
+
 /* Count the tasks on each node of a list, in which the tasks of a node follow
  * each other. Returns how many nodes these are. */
 static uint32_t count_nodes(const struct promise_seek *sk, const uint32_t *node,

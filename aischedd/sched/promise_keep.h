@@ -16,6 +16,12 @@ int64_t promise_keep_start(struct promise_seeker *sr, uint32_t row,
                            int64_t from, const struct snap_promise *last,
                            uint64_t *ret_blocker);
 
+/* Returns the first time at which the row's next job is within its limits and
+ * has its licences, for as long as it runs; or SNAP_NEVER. The caller has
+ * called place_for() for the job. looks: as for limit_future_start(). */
+int64_t promise_keep_after(struct promise_seeker *sr, uint32_t row,
+                           size_t *looks);
+
 /*
  * Keeps room for this many jobs of the row, one after the other, on these
  * nodes, one for each task of a job, from `at` on; and promises it to the first

@@ -135,8 +135,7 @@ static bool counts_of(const struct limit_future *f, uint32_t queue, bool firm,
 	        s->req.license_first[req] != s->req.license_first[req + 1]);
 }
 
-/* Whether the demand counts against any limit or licence. */
-static bool counts(const struct limit_future *f, const struct demand *d)
+bool limit_future_counts(const struct limit_future *f, const struct demand *d)
 {
 	return f->any && counts_of(f, d->queue, d->firm, d->starts, d->req);
 }
@@ -278,7 +277,7 @@ static void book(struct limit_future *f, const struct demand *d, int sign,
 	const struct item *item;
 	size_t n;
 
-	if (at == SNAP_NEVER || !counts(f, d))
+	if (at == SNAP_NEVER || !limit_future_counts(f, d))
 		return;
 	if (!f->is_ready) {
 		*(struct booking *)arena_push(f->p->arena, &f->booking,
@@ -545,7 +544,7 @@ int64_t limit_future_start(struct limit_future *f, const struct demand *d,
 	const struct item *item;
 	size_t n, right = 0;
 
-	if (!counts(f, d))
+	if (!limit_future_counts(f, d))
 		return from;
 	ready(f);
 	item = items_of(f, d, &n);
@@ -589,7 +588,7 @@ uint64_t limit_future_blocker(struct limit_future *f, const struct demand *d,
 	uint64_t job = 0;
 	size_t n;
 
-	if (!f->is_ready || !counts(f, d))
+	if (!f->is_ready || !limit_future_counts(f, d))
 		return 0;
 	item = items_of(f, d, &n);
 	for (size_t i = 0; i < n; i++) {
@@ -663,7 +662,7 @@ void limit_future_keep(struct limit_future *f, const struct demand *d,
 	const struct item *item;
 	size_t n;
 
-	if (!counts(f, d))
+	if (!limit_future_counts(f, d))
 		return;
 	ready(f);
 	book(f, d, -1, from, 0);

@@ -15,6 +15,9 @@ struct limit_future;
 
 struct limit_future *limit_future_new(const struct place *place);
 
+/* Whether the demand counts against any limit or licence. */
+bool limit_future_counts(const struct limit_future *f, const struct demand *d);
+
 /*
  * Returns the first time from `from` on at which all limits and licences have
  * room for the demand, for this length of time (SNAP_NEVER: for ever). Returns

@@ -193,25 +193,53 @@ static void note_starts(struct pass *p, size_t n)
 		    (uint32_t)p->start.n;
 }
 
+/* The row's next job starts at this time (SNAP_NEVER: unknown). Note what it
+ * may hold back once it has waited too long. */
+static void note_hold(struct pass *p, uint32_t row, int64_t at)
+{
+	int64_t from = p->order->hold[row];
+
+	if (from == CONF_NONE)
+		return;
+	from += p->snap->member[p->order->next[row]].since;
+	promise_holds_limits(p->promises, row, from, at);
+	if (at == SNAP_NEVER)
+		promise_bars_from(p->promises, row, from);
+}
+
+/* Called if no start is sought for the row's next job, although it will start
+ * as soon as it can. */
+static void leave_open(struct pass *p, uint32_t row)
+{
+	promise_open(p->promises, row);
+	if (!order_is_waiting(p->order, row))
+		p->verdict[row].judged = JUDGED_OPEN;
+}
+
 /* Promise a start to the row's next job. limited: the job waits for limits or
- * licences. Returns false if the time of its start is not known. */
-static bool try_promise(struct pass *p, uint32_t row, bool limited)
+ * licences. Returns the time of its start, or SNAP_NEVER if it is not known. */
+static int64_t try_promise(struct pass *p, uint32_t row, bool limited)
 {
 	struct verdict *v = &p->verdict[row];
+	const struct snap_promise *last = last_promise(p, row);
 	uint64_t blocker = 0;
 	int64_t at, told;
 
-	told = at = promise_make(p->promises, row, limited,
-	                         last_promise(p, row), &blocker);
+	told = at = promise_make(p->promises, row, limited, last, &blocker);
 	if (at != SNAP_NEVER) {
 		note_pool(p, row);
 		note_starts(p, 1);
 		order_take_array(p->order, row);
-		if (!promise_is_sure(p->promises, row, limited))
+		if (!promise_is_sure(p->promises, row, at))
 			told = SNAP_NEVER;
 	}
+	if (at == SNAP_NEVER && promise_is_full(p->promises, limited, last))
+		leave_open(p, row);
+	note_hold(p, row, at);
 	if (!order_is_waiting(p->order, row)) {
 		v->expected = told;
+		if (at != SNAP_NEVER)
+			v->judged = JUDGED_PROMISED;
 		if (at != SNAP_NEVER && !limited &&
 		    p->snap->pend.resumes[row] == SNAP_NONE)
 			say_coming(p, row);
@@ -221,14 +249,15 @@ static bool try_promise(struct pass *p, uint32_t row, bool limited)
 	} else if (told != SNAP_NEVER) {
 		tell_promised(p, row, p->order->next[row], told, blocker);
 	}
-	return at != SNAP_NEVER;
+	return at;
 }
 
 /* Promise a start to the row's next job; if none can be found, see hold_back().
  */
 static enum serve_answer promise(struct pass *p, uint32_t row)
 {
-	return p->snap->policy.backfill && try_promise(p, row, false)
+	return p->snap->policy.backfill &&
+	               try_promise(p, row, false) != SNAP_NEVER
 	           ? PROMISED
 	           : hold_back(p, row);
 }
@@ -423,6 +452,12 @@ static enum serve_answer hold_again(struct pass *p, uint32_t row,
 {
 	struct verdict limit;
 
+	if (p->snap->pend.judged[row] == JUDGED_OPEN) {
+		place_for(p->place, row,
+		          p->snap->member[p->order->next[row]].job);
+		promise_open(p->promises, row);
+	}
+	note_hold(p, row, SNAP_NEVER);
 	if (admit_now(p->place->work, d, &limit) == WHY_None &&
 	    admit_due_check(p, d, &limit) == WHY_None)
 		return hold_back(p, row);
@@ -457,10 +492,17 @@ static enum serve_answer wait_for_limits(struct pass *p, uint32_t row,
 	struct verdict v;
 	bool may =
 	    p->snap->policy.backfill && admit_due_check(p, d, &v) == WHY_None;
+	int64_t at = SNAP_NEVER;
 
 	place_for(p->place, row, p->snap->member[p->order->next[row]].job);
+	if (may) {
+		at = try_promise(p, row, true);
+	} else {
+		leave_open(p, row);
+		note_hold(p, row, at);
+	}
 	hold_limit(p, row, limit);
-	return may && try_promise(p, row, true) ? PROMISED : WAITS;
+	return at != SNAP_NEVER ? PROMISED : WAITS;
 }
 
 /* Whether a job of the row leaves enough of all limits and licences for the
@@ -481,7 +523,6 @@ static enum serve_answer wait_for_array(struct pass *p, uint32_t row)
 	struct arena_list told = { 0 };
 	const struct array_promise *it;
 	const struct arena_list *made, *nodes;
-	bool sure = promise_is_sure(p->promises, row, true);
 	size_t before;
 
 	if (o->limited[row] == SNAP_NONE)
@@ -495,9 +536,11 @@ static enum serve_answer wait_for_array(struct pass *p, uint32_t row)
 	promise_array(p->promises, row, o->next[row], o->begun[row], &told);
 	note_starts(p, made->n - before);
 	it = told.p;
-	if (sure && told.n && !order_is_waiting(o, row))
+	if (told.n && !order_is_waiting(o, row))
 		p->verdict[row].expected = it->at;
-	for (size_t i = 0; sure && i < told.n; i++) {
+	if (!order_is_waiting(o, row))
+		p->verdict[row].judged = JUDGED_PROMISED;
+	for (size_t i = 0; i < told.n; i++) {
 		if (it[i].member != order_waiting(o, row) &&
 		    (!i || it[i].member != it[i - 1].member))
 			tell_promised(p, row, it[i].member, it[i].at, 0);

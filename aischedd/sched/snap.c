@@ -608,7 +608,7 @@ static int check_row(const struct snap *s, uint32_t i, struct err *err)
 		if (!time_ok(s->member[m].since))
 			return bad(err, "row", i, "time out of range");
 	}
-	if (p->judged[i] > JUDGED_PROMISED)
+	if (p->judged[i] > JUDGED_OPEN)
 		return bad(err, "row", i, "judged is out of range");
 	if (p->light[i] > 1000)
 		return bad(err, "row", i, "light is out of range");

@@ -310,7 +310,10 @@ enum judged {
 	JUDGED_BLOCKED, /* the row's job does not fit, or is over a limit */
 	/* the job was promised a start: its row has its turn again, to get the
 	 * same promise, without using the budget */
-	JUDGED_PROMISED
+	JUDGED_PROMISED,
+	/* as JUDGED_BLOCKED, and promise_open() was called for it: its row has
+	 * its turn again, to do the same */
+	JUDGED_OPEN
 };
 
 /*

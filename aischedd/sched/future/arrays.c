@@ -282,7 +282,9 @@ static bool keep_all(struct tail *t)
 	return true;
 }
 
-/* Find a start for the next job when this turn ends, or later. */
+/* Find a start for the next job when this turn ends, or later. If there is
+ * none, this turn was the last one there. Returns false if that is not known.
+ */
 static bool seek(struct tail *t, struct turn_at *turn)
 {
 	struct promise_seeker *sr = t->f->sr;
@@ -296,8 +298,10 @@ static bool seek(struct tail *t, struct turn_at *turn)
 	at = promise_keep_start(
 	    sr, t->row, turn->end,
 	    promise_last(s, s->member[t->member].job, t->begun), &blocker);
-	if (at == SNAP_NEVER)
-		return false;
+	if (at == SNAP_NEVER) {
+		turn->end = SNAP_NEVER;
+		return future_patience(sr->future) > 0;
+	}
 	made = (const struct snap_promise *)sr->made.p + sr->made.n - 1;
 	*turn = (struct turn_at){
 		.end = t->length == SNAP_NEVER ? SNAP_NEVER : at + t->length,

@@ -47,8 +47,8 @@ static const char *const no_yes[] = { "no", "yes", NULL };
 static const char *const numa_names[] = { "any", "prefer", "strict", "tight",
 	                                  NULL };
 static const char *const links_names[] = { "prefer", "any", "strict", NULL };
-static const char *const judged_names[] = { "no", "waits", "blocked",
-	                                    "promised", NULL };
+static const char *const judged_names[] = { "no",       "waits", "blocked",
+	                                    "promised", "open",  NULL };
 static const char *const state_names[] = { "up", "drain", "down", NULL };
 static const char *const coming_names[] = { "here", "off", "asked", NULL };
 

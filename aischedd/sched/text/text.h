@@ -55,7 +55,7 @@
  *	m0+1: memory in these NUMA nodes; else where its CPUs are
  *	NODES: n0,n1*4: nodes that are held, one for each task
  * pend MEMBERS [queue= user= array= priority= resumes nonpreemptible barred
- *	light=N served=S judged=waits|blocked|promised since=TIME,...
+ *	light=N served=S judged=waits|blocked|promised|open since=TIME,...
  *	claim=NODES REQUEST]
  *	MEMBERS: 12,15-18 jobs; 20*100/8 an array with 100 tasks waiting of
  *	which 8 may start

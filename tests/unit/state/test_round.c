@@ -51,6 +51,40 @@ static const struct {
 	    "wants => no" } },
 };
 
+/* Jobs 1, 2 and 3 want the only licence. One of those that wait is promised it;
+ * the other may delay job 4, which is told no start in the third pass either.
+ */
+START_TEST(no_start_is_told_behind_one_that_is_not_known)
+{
+	static const char *const steps[] = {
+		"submit licenses=a time=10m",
+		"run",
+		"tell",
+		"submit licenses=a time=10m",
+		"submit licenses=a cpus-per-task=4 time=10m nice=1",
+		"submit cpus-per-task=4 time=1h nice=2",
+		"budget 1",
+		"plan",
+		"turn 2 => 1 at 600",
+		"plan",
+		"jobs => 1 R, 2 PD Licenses, 3 PD Licenses, 4 PD Unevaluated",
+		"plan",
+		"jobs => 1 R, 2 PD Licenses, 3 PD Licenses, 4 PD Resources",
+		"turn 2 => 1 at 600",
+		"turn 3 => 2",
+		"turn 4 => 3",
+		NULL
+	};
+	struct world w;
+
+	world_with_node(&w, "licenses { a = 1 }\n"
+	                    "scheduling { backfill_depth = 1 }\n");
+	world_play(&w, "licence", steps);
+	world_commit(&w);
+	world_fini(&w);
+}
+END_TEST
+
 START_TEST(round_case)
 {
 	struct world w;
@@ -65,4 +99,5 @@ END_TEST
 SUITE(round)
 {
 	tcase_add_loop_test(tc, round_case, 0, (int)ARRAY_SIZE(cases));
+	tcase_add_test(tc, no_start_is_told_behind_one_that_is_not_known);
 }
