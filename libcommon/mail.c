@@ -93,10 +93,11 @@ void mail_types_format(int64_t types, struct buf *out)
 /* --- addresses ---------------------------------------------------------- */
 
 /* Whether the len bytes at s are atoms with dots between them (RFC 5321). The
- * first must not begin with '-', or programs would take it for an option. */
+ * first must not begin with '-', '|' or '/', or mail programs may take it for
+ * an option, a command or a file. */
 static bool is_local_part(const char *s, size_t len)
 {
-	if (!len || len > LOCAL_MAX || *s == '-')
+	if (!len || len > LOCAL_MAX || strchr("-|/", *s))
 		return false;
 	for (size_t i = 0; i < len; i++) {
 		bool dot = s[i] == '.';

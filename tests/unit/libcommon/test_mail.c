@@ -72,7 +72,8 @@ START_TEST(addresses)
 		"a@x y",   "a,b@x",      "-oQ/tmp@x", "-f",         "a..b@x",
 		".a@x",    "a.@x",       "a@-x",      "a@x-",       "a@x..y",
 		"a@x.",    "\"a b\"@x",  "a@[::1]",   "a@x\nBcc:b", "<a@x>",
-		"a@x,b@x", "a;b",        "a|b@",      "\xc3\xa4@x",
+		"a@x,b@x", "a;b",        "a|b@",      "\xc3\xa4@x", "|id",
+		"/tmp/x",  "|id@x",
 	};
 	char longest[128];
 	struct err err;
