@@ -104,6 +104,18 @@ static const struct {
 	  ":1: job 'a': there is no class 'x'" },
 	{ "{\"id\":\"a\",\"licenses\":\"x\"}", ":1: job 'a': there is no lic" },
 	{ "{\"id\":\"a\",\"constraint\":\"a&\"}", ":1: job 'a': constraint" },
+	{ "{\"id\":\"a\",\"array\":\"0-x\"}", ":1: bad task ids '0-x'" },
+	{ "{\"id\":\"a\",\"array\":\"3-1\"}", ":1: bad task ids '3-1'" },
+	{ "{\"id\":\"a\",\"array\":\"0-3%0\"}", ":1: bad task ids '0-3%0'" },
+	{ "{\"id\":\"a\",\"array\":\"0-3\",\"nodes\":[\"n0\"]}",
+	  ":1: an array does not run already" },
+	{ "{\"id\":\"a\",\"array\":\"0-3\",\"cron\":\"0 3 * * *\"}",
+	  ":1: a cron entry is no array" },
+	{ "{\"id\":\"a_1\"}\n{\"id\":\"a\",\"array\":\"0-3\"}",
+	  ":2: job 'a_1' was given in line 1 already" },
+	{ "{\"id\":\"a\",\"cron\":\"x\"}", ":1: cron: 'x' has 1 field, not 5" },
+	{ "{\"id\":\"a\",\"cron_tz\":\"UTC\"}",
+	  ":1: a cron entry needs \"cron\"" },
 	{ "{\"id\":\"a\",\"nodes\":\"n0\"}", ":1: nodes: an array" },
 	{ "{\"id\":\"a\",\"nodes\":[\"x\"]}",
 	  ":1: nodes: there is no node 'x'" },
@@ -122,6 +134,15 @@ static const struct {
 	  ":1: an event has \"at\"" },
 	{ "{\"at\":1,\"explode\":\"n0\"}", ":1: explode: there is no event" },
 	{ "{\"at\":1,\"drain\":\"x\"}", ":1: drain: there is no node 'x'" },
+	{ "{\"at\":1,\"node_down\":\"x\"}",
+	  ":1: node_down: there is no node 'x'" },
+	{ "{\"at\":1,\"node_up\":1}", ":1: node_up: the name of a node" },
+	{ "{\"at\":1,\"gpu_down\":\"n0\"}", ":1: gpu_down: NODE:GPU" },
+	{ "{\"at\":1,\"gpu_up\":\"n0:2\"}",
+	  ":1: gpu_up: node 'n0' has no GPU '2'" },
+	{ "{\"at\":1,\"reserve\":{\"name\":\"r\",\"start\":2,"
+	  "\"end\":1,\"nodes\":[\"n0\"]}}",
+	  ":1: reserve: it would end before it begins" },
 	{ "{\"at\":-1,\"drain\":\"n0\"}",
 	  ":1: at: -1 is no second of the simulation" },
 	{ "{\"at\":\"1\",\"drain\":\"n0\"}", ":1: at: a whole number" },
@@ -137,6 +158,32 @@ START_TEST(bad_line)
 	ck_assert_int_eq(read_text(trace_read_jobs, bad[_i].text, &err), -1);
 	ck_assert_msg(!strncmp(err.text, bad[_i].want, strlen(bad[_i].want)),
 	              "%s: %s", bad[_i].text, err.text);
+}
+END_TEST
+
+/* All keys of a job but its id. */
+static const char *const keys[] = {
+	"apart", "array", "class", "constraint", "prefer", "cpus", "cron",
+	"cron_jitter", "cron_policy", "cron_tz", "cron_until", "deadline",
+	"dependency", "dev", "devices", "duration", "exclusive",
+	"gpu_memory", "gpu_type", "gpus", "grace", "held", "licenses",
+	"links", "memory", "min_tasks", "near", "nodes", "numa",
+	"on_preempt", "preemptible", "priority", "queue", "reservation",
+	"resume_cost", "segment", "spread", "start_fails", "started",
+	"submit", "tasks", "tasks_per_node", "time_limit", "tmp", "topology",
+	"user",
+};
+
+START_TEST(no_key_takes_an_object)
+{
+	struct err err = { .text = "taken" };
+	char text[80], want[40];
+
+	snprintf(text, sizeof(text), "{\"id\":\"a\",\"%s\":{}}", keys[_i]);
+	snprintf(want, sizeof(want), ":1: %s: ", keys[_i]);
+	ck_assert_int_eq(read_text(trace_read_jobs, text, &err), -1);
+	ck_assert_msg(!strncmp(err.text, want, strlen(want)), "%s: %s", text,
+	              err.text);
 }
 END_TEST
 
@@ -354,6 +401,7 @@ SUITE(trace)
 {
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, bad_line, 0, ARRAY_SIZE(bad));
+	tcase_add_loop_test(tc, no_key_takes_an_object, 0, ARRAY_SIZE(keys));
 	tcase_add_test(tc, ids_follow_submit_then_line);
 	tcase_add_test(tc, values_arrive);
 	tcase_add_test(tc, happenings_in_order);
