@@ -44,6 +44,35 @@ static json_t *get_jobs(const struct metrics_seen *seen)
 	return jobs;
 }
 
+/* Append a sentence if a list of a node's section has another length than the
+ * node has GPUs: only the runner knows how many these are. */
+static void add_list(json_t *all, const struct node *node, const char *key,
+                     const struct strlist *list)
+{
+	if (list->n && node->ngpus && list->n != node->ngpus)
+		json_array_append_new(
+		    all, json_sprintf("Node '%s': %s has %zu numbers for %u "
+		                      "GPUs.",
+		                      node->name, key, list->n,
+		                      (unsigned)node->ngpus));
+}
+
+static void add_lists(json_t *all, const struct daemon *d)
+{
+	for (size_t i = 0; i < d->conf->nnodes; i++) {
+		const struct conf_node *conf = &d->conf->nodes[i];
+		int node =
+		    state_node_of(d->state, (uint32_t)conf->pool, conf->name);
+
+		if (node < 0)
+			continue;
+		add_list(all, state_node(d->state, (uint32_t)node), "gpu_numa",
+		         &conf->gpu_numa);
+		add_list(all, state_node(d->state, (uint32_t)node), "gpu_links",
+		         &conf->gpu_links);
+	}
+}
+
 static json_t *get_shortcomings(const struct metrics_seen *seen)
 {
 	json_t *list = json_array();
@@ -55,6 +84,7 @@ static json_t *get_shortcomings(const struct metrics_seen *seen)
 		if (text && *text)
 			json_array_append_new(list, json_string(text));
 	}
+	add_lists(list, seen->d);
 	return list;
 }
 

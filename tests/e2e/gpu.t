@@ -34,7 +34,14 @@ fails "how many GPUs there are stays so" 1 \
 sed -i '$d' "$conf"
 is "aiq shows them" "$(aiq --nodes -h -o gpus,gpu_type | tr -s ' ')" "4 h100"
 is "with their memory" "$(aiq --nodes --json | jq .nodes[0].gpu_memory_mib)" 81559
-unlike "nothing is wrong with them" "$(aictl status)" 'GPUs:'
+unlike "nothing is wrong with them" "$(aictl status)" 'GPUs[:.]'
+echo "node \"$(uname -n)\" { gpu_numa = {0, 0, 1}  gpu_links = {0, 0, 1, 1} }" >>"$conf"
+aictl reload
+like "a list of another length than there are GPUs is told" "$(aictl status)" \
+	"Node '.*': gpu_numa has 3 numbers for 4 GPUs\."
+unlike "one with the right length is not" "$(aictl status)" 'gpu_links has'
+sed -i '$d' "$conf"
+aictl reload
 id=$(submit -c 0.1 --mem 10M --gpus-per-task 0.25 \
 	--wrap 'echo "$CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"')
 becomes "a job with a part of a GPU" "$id" COMPLETED
