@@ -185,8 +185,8 @@ LOCAL_TEST(too_much_memory_is_told_from_other_ends)
 {
 	const struct local_seen *s;
 
-	lw_start(w,
-	         JOB(.mem_mib = 64, .script = "cat /dev/zero | tail -c 300m"));
+	lw_start(w, JOB(.mem_mib = 64,
+	                .script = "cat /dev/zero | tail -c 300m >/dev/null"));
 	lw_expect(w, RUN_STARTED, 1);
 	s = lw_expect(w, RUN_ENDED, 1);
 	ck_assert(s->out.oom);
