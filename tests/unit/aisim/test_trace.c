@@ -163,14 +163,21 @@ END_TEST
 
 /* All keys of a job but its id. */
 static const char *const keys[] = {
-	"apart", "array", "class", "constraint", "prefer", "cpus", "cron",
-	"cron_jitter", "cron_policy", "cron_tz", "cron_until", "deadline",
-	"dependency", "dev", "devices", "duration", "exclusive",
-	"gpu_memory", "gpu_type", "gpus", "grace", "held", "licenses",
-	"links", "memory", "min_tasks", "near", "nodes", "numa",
-	"on_preempt", "preemptible", "priority", "queue", "reservation",
-	"resume_cost", "segment", "spread", "start_fails", "started",
-	"submit", "tasks", "tasks_per_node", "time_limit", "tmp", "topology",
+	"apart",       "array",       "class",
+	"constraint",  "prefer",      "cpus",
+	"cron",        "cron_jitter", "cron_policy",
+	"cron_tz",     "cron_until",  "deadline",
+	"dependency",  "dev",         "devices",
+	"duration",    "exclusive",   "gpu_memory",
+	"gpu_type",    "gpus",        "grace",
+	"held",        "licenses",    "links",
+	"memory",      "min_tasks",   "near",
+	"nodes",       "numa",        "on_preempt",
+	"preemptible", "priority",    "queue",
+	"reservation", "resume_cost", "segment",
+	"spread",      "start_fails", "started",
+	"submit",      "tasks",       "tasks_per_node",
+	"time_limit",  "tmp",         "topology",
 	"user",
 };
 
