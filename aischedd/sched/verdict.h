@@ -68,9 +68,9 @@ struct verdict {
 	/* an earlier pass judged the row and its verdict still holds; `why` is
 	 * WHY_Unevaluated */
 	bool kept;
-	/* JUDGED_PROMISED or JUDGED_OPEN, for the next pass of the round,
-	 * although no start is told; else JUDGED_NO */
-	enum judged judged;
+	/* enum judged: JUDGED_PROMISED or JUDGED_OPEN, for the next pass of the
+	 * round, although no start is told; else JUDGED_NO */
+	uint8_t judged;
 	uint32_t name; /* node, queue, pool, licence or reservation that
 	                * the sentence names, or SNAP_NONE */
 	int what;      /* what is short or limited: enum resource or WHAT_* */

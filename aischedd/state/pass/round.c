@@ -41,7 +41,7 @@ static enum judged judged(const struct verdict *v)
 	if (v->expected != SNAP_NEVER)
 		return JUDGED_PROMISED;
 	if (v->judged != JUDGED_NO)
-		return v->judged;
+		return (enum judged)v->judged;
 	switch (reason_kind(v->why)) {
 	case REASON_ENDED:
 	case REASON_UNASKED:
