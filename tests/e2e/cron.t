@@ -98,7 +98,9 @@ ok "its runs end" wait_for 'test -z "$(aiq -h -a)"'
 times=$(times_of "$id")
 is "each time has a run" "$(echo "$times" | wc -l)" \
 	"$(aiq -h --history --cron "$id" | wc -l)"
-is "2 s apart" "$(echo "$times" | awk 'n++ && $1 - last != 2; { last = $1 }')" ""
+# A slow machine skips a time if the run before has not ended.
+is "2 s apart, or a multiple" \
+	"$(echo "$times" | awk 'n++ && ($1 - last) % 2; { last = $1 }')" ""
 fails "a deleted entry is gone" 1 "there is no cron entry $id" \
 	aictl cron show "$id"
 job=$(aiq -h --history --cron "$id" -o job_id | awk 'NR == 1 { print $1 }')
@@ -133,7 +135,7 @@ id=$(aisub --parsable --cron '@every 1s' --cron-policy replace -a 0-1 \
 ok "an array runs" wait_for has_runs "$id" 1
 job=$(entry "$id" last_job_id)
 ok "replace ends all of an array" wait_for \
-	'[ "$(aiq -h --history -t CA -o display_id "$job" | grep -c .)" = 2 ]'
+	'[ "$(aiq -h -o state "$job" | sort -u)" = CANCELLED ]'
 aictl cron delete --cancel "$id"
 ok "the next one ends with its entry" wait_for 'test -z "$(aiq -h -a)"'
 
