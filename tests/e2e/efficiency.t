@@ -42,7 +42,7 @@ is "what nobody measures is null" "$(rows '[] | .gpueff, .gpumem' | xargs)" \
 	"null null"
 is "hints" "$(rows '[].hint | join(" ")')" "cpu-idle memory-over limit-over"
 like "the table" "$(aiq --efficiency -h)" \
-	"^$id +$(id -un) +COMPLETED +0:0[1-9] +0 % +[0-9] % +[0-9]+ % +- +- +cpu-idle,memory-over,limit-over$"
+	"^$id +$(id -un) +COMPLETED +[0-9:]+ +[0-9] % +[0-9] % +[0-9]+ % +- +- +cpu-idle,memory-over,limit-over$"
 is "CSV" "$(aiq --efficiency --csv -o jobid,gpueff,hint | tr -d '\r' | xargs)" \
 	'jobid,gpueff,hint '"$id"',,cpu-idle,memory-over,limit-over'
 is "of other accounts" "$(rows ' | length' -A nlp)" 0

@@ -27,7 +27,7 @@ two_have_ended()
 	[ "$(grep -c . "$dir/ended")" = 2 ] && [ "$(processes "$id")" -le 2 ]
 }
 ok "two tasks end well" wait_for two_have_ended
-is "and end nobody" "$(state_of "$id")" RUNNING
+becomes "and end nobody" "$id" RUNNING
 open_gate a
 becomes "the last one decides" "$id" FAILED
 is "with its exit status" "$(field "$id" exit_code)" 4

@@ -11,6 +11,8 @@ queue default { grace = \"1s\" }
 pool here { runner = local }
 node \"$(uname -n)\" { pool = here  cpus = 2  memory = \"4G\" }"
 start_daemon || bail "aischedd does not start"
+# Jobs may wait until the node of a new daemon has started.
+aisub --wait -o /dev/null --wrap true >/dev/null
 
 # Runs tty.sh on a terminal of 33 lines whose input is the standard input.
 on_tty()
@@ -45,7 +47,7 @@ like "what is typed" "$(cat tty.out)" "^got typed\$"
 like "and its status" "$(cat tty.out)" "^status 5\$"
 unlike "nothing is said of a job that starts at once" "$(cat tty.out)" "aisub"
 like "the job has the command's name and status" \
-	"$(aiq --no-header --history -o name,state,exit | head -n1)" "^sh +FAILED +5"
+	"$(aiq --no-header --history -n sh -o name,state,exit)" "^sh +FAILED +5"
 echo 'SHELL=/bin/sh aisub --pty' >tty.sh
 (echo 'echo in a shell, $((20 + 3))'; echo exit) | on_tty >raw
 like "a shell" "$(cat raw)" "in a shell, 23"
