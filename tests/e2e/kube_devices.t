@@ -562,6 +562,8 @@ aicancel --wait "$id"
 ok "though the job is over" are_kept "$id"
 part_wake kwok
 ok "then they are free" wait_for gpus_are n-0 "5 5"
+configure_for 10m
+ok "later jobs have more time" aictl reload
 
 # --- the option devices ---------------------------------------------------------------
 

@@ -94,7 +94,7 @@ pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
 	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes
 	node_selector = \"pool=gpu\"  allow_mounts = {\"/data\"}
 	gpu_metrics = \"http://127.0.0.1:$port/{node}\"  isolate_network = yes }
-scheduling { start_timeout = \"20s\" }"
+scheduling { start_timeout = \"10m\" }"
 start_daemon || bail "aischedd does not start"
 
 ok "its nodes are seen" wait_for node_is gpu-3 idle
@@ -505,7 +505,7 @@ fails "or what they are asked for" 1 "changing topology.levels needs a restart" 
 	reload 's/"hall", "rack"/"hall"/'
 fails "and by which labels" 1 "changing topology.labels needs a restart" \
 	reload 's|kubernetes.io/zone|kubernetes.io/region|'
-reload 's/"20s"/"7s"/'
+reload 's/"10m"/"7s"/'
 part_hang kwok
 late=$(aisub --parsable --wrap true)
 ok "start_timeout is the new one" wait_for grep -q \

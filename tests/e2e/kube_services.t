@@ -362,7 +362,7 @@ ok "until there is room again" wait_for has_jobs RUNNING 8
 
 uids()
 {
-	$k get pods -o "jsonpath={range .items[*]}{.metadata.uid}{'\n'}{end}" |
+	$k get pods -l app -o "jsonpath={range .items[*]}{.metadata.uid}{'\n'}{end}" |
 		sort
 }
 
