@@ -18,11 +18,13 @@ node \"$node\" { pool = here  memory = \"4G\"  gpus = 2  gpu_type = \"h100\"
 start_daemon
 cpus=$(aiq --nodes -h -o cpus)
 gate a b c
+first=$(submit --mem 100M --wrap "grep Cpus_allowed_list /proc/self/status; $(at_gate a)")
+wait_for has_line "slurm-$first.out" Cpus_allowed
+# Before a job has run, the daemon may still wait for the processes of the one
+# before it, and takes any request.
 fails "more CPUs than any node has" 1 \
 	"needs 9999 CPUs on one node; the largest that it may use has $cpus ($node)" \
 	aisub -c 9999 --wrap true
-first=$(submit --mem 100M --wrap "grep Cpus_allowed_list /proc/self/status; $(at_gate a)")
-wait_for has_line "slurm-$first.out" Cpus_allowed
 if [ "$cpus" -ge 2 ]; then
 	second=$(submit --mem 100M --wrap "grep Cpus_allowed_list /proc/self/status; $(at_gate b)")
 	wait_for has_line "slurm-$second.out" Cpus_allowed
