@@ -488,9 +488,13 @@ END
 
 check_examples
 
-like "a preference that is ignored is told" "$($k get events -o \
-	'jsonpath={range .items[?(@.reason=="Queued")]}{.involvedObject.name}'\
-'{" "}{.message}{"\n"}{end}')" "near-s1 .*preferred podAntiAffinity is ignored"
+wish_is_told()
+{
+	$k get events -o 'jsonpath={range .items[?(@.reason=="Queued")]}'\
+'{.involvedObject.name}{" "}{.message}{"\n"}{end}' |
+		grep -q "near-s1 .*preferred podAntiAffinity is ignored"
+}
+ok "a preference that is ignored is told" wait_for wish_is_told
 
 # --- what the jobs ask for -------------------------------------------------------
 

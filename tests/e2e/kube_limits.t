@@ -103,7 +103,7 @@ wait_for has_id large
 ok "so does a Job" wait_for says "$id" \
 	"maximum cpu usage per Container is 2, but limit is 4"
 is "it waits, its nodes are free" "$(state_of "$id")" PENDING
-ok "its owner is told" told large StartFailed \
+ok "its owner is told" wait_for told large StartFailed \
 	"the cluster makes none of its pods: Error creating: pods"
 $k create quota none --hard=pods=0 >/dev/null
 $k delete limitrange --all >/dev/null
