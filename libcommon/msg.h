@@ -50,10 +50,10 @@
  *                                                 two, through the daemon
  * forward   id (of the caller's job; root: any),  port; by the next two, for
  *           port, or name (of a port, --port)     each connection
- * relay     id, task, tty, term (its TERM),       parts: a letter and bytes
- *           rows, columns; raw: words, each       (relay_msg.h); status, of
- *           ended by a zero byte; or port         the command; 0 of a
- *           instead of tty to raw                 connection
+ * relay     id, task, tty, input (false: none),   parts: a letter and bytes
+ *           term (its TERM), rows, columns; raw:  (relay_msg.h); status, of
+ *           words, each ended by a zero byte; or  the command; 0 of a
+ *           port instead of tty to raw            connection
  * relay_input  relay (number, see relay_msg.h),   - (when there is room for
  *           end (of the input), rows, columns,    more)
  *           signal; raw: input, at most 64 KiB

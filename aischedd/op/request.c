@@ -178,7 +178,7 @@ static const struct {
 	[OP_exec] = { op_exec, true, "id=t", false },
 	[OP_forward] = { op_forward, true, "id=t port=i name=t", false },
 	[OP_relay] = { op_relay, true,
-	               "id=t task=i tty=b term=t rows=i columns=i port=i",
+	               "id=t task=i tty=b input=b term=t rows=i columns=i port=i",
 	               false },
 	[OP_relay_input] = { op_relay_input, false,
 	                     "relay=i end=b rows=i columns=i signal=i", false },

@@ -304,6 +304,7 @@ static int relay_command(struct daemon *d, struct ask *ask,
 		return -1;
 	wish->argv = argv;
 	wish->tty = json_is_true(json_object_get(in->body, "tty"));
+	wish->no_input = json_is_false(json_object_get(in->body, "input"));
 	wish->term = wish->tty ? term : NULL;
 	wish->rows = relays_number(in, "rows", UINT16_MAX);
 	wish->columns = relays_number(in, "columns", UINT16_MAX);

@@ -429,6 +429,7 @@ struct run_exec_wish {
 	uint32_t user;           /* of the job, as in struct run_signal */
 	const char *const *argv; /* ends with NULL; borrowed for the call */
 	bool tty;
+	bool no_input;          /* its input is empty from the start */
 	const char *term;       /* value of TERM for the command, or NULL */
 	uint16_t rows, columns; /* size of its terminal; 0: unknown */
 	uint16_t port;          /* connect to this port; 0: run argv instead */

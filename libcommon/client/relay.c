@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -27,6 +29,7 @@ enum { SENDS_INPUT, SENDS_SIGNALS, SENDERS };
 
 struct relaying {
 	const struct relay_wish *wish;
+	bool no_input;
 	bool raw;              /* our terminal is in raw mode */
 	struct termios before; /* the terminal's mode before that */
 	pid_t sender[SENDERS]; /* 0: the command has not begun */
@@ -278,7 +281,7 @@ static int begin(struct relaying *r, const char *text, size_t len)
 	int senders = r->wish->port ? SENDS_INPUT + 1 : SENDERS;
 	char number[24] = "";
 
-	if (len >= sizeof(number) || r->sender[SENDS_INPUT])
+	if (len >= sizeof(number) || r->sender[senders - 1])
 		return err_set(&r->why, EPROTO,
 		               "the daemon's answer makes no sense");
 	memcpy(number, text, len);
@@ -287,7 +290,7 @@ static int begin(struct relaying *r, const char *text, size_t len)
 		return err_sys(&r->why, "cannot make a pipe");
 	if (r->wish->tty)
 		make_raw(r);
-	for (int i = 0; i < senders; i++)
+	for (int i = r->no_input ? SENDS_INPUT + 1 : 0; i < senders; i++)
 		if (begin_sender(r, i) < 0)
 			return err_sys(&r->why, "cannot fork");
 	return 0;
@@ -315,8 +318,23 @@ static int on_part(const void *data, size_t len, void *arg)
 	return r->lost ? -1 : 0;
 }
 
-static json_t *request_of(const struct relay_wish *wish)
+/*
+ * Whether the command gets no input, not even the end of it. If that end comes
+ * when the command has ended, a kubelet drops the output on its way to a slow
+ * reader.
+ */
+static bool has_no_input(const struct relay_wish *wish)
 {
+	struct stat st;
+
+	/* /dev/null */
+	return !wish->port && !wish->tty && fstat(wish->input, &st) == 0 &&
+	       S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
+}
+
+static json_t *request_of(const struct relaying *r)
+{
+	const struct relay_wish *wish = r->wish;
 	const char *term = getenv("TERM");
 	json_t *req = json_pack("{s:s, s:s, s:I}", "op", "relay", "id",
 	                        wish->job, "task", (json_int_t)wish->task);
@@ -325,6 +343,8 @@ static json_t *request_of(const struct relay_wish *wish)
 		json_object_set_new(req, "port", json_integer(wish->port));
 	} else if (req) {
 		json_object_set_new(req, "tty", json_boolean(wish->tty));
+		if (r->no_input)
+			json_object_set_new(req, "input", json_false());
 		if (wish->tty && term)
 			json_object_set_new(req, "term", json_string(term));
 		add_size(wish, req);
@@ -334,7 +354,7 @@ static json_t *request_of(const struct relay_wish *wish)
 
 static int ask(struct relaying *r, char *const *argv, struct err *err)
 {
-	json_t *req = request_of(r->wish);
+	json_t *req = request_of(r);
 	struct buf words = { 0 };
 	json_t *answer;
 	int status = -1;
@@ -368,6 +388,7 @@ int relay_run(const struct relay_wish *wish, char *const *argv, struct err *err)
 		warnx("standard input is no terminal: going on without one");
 		own.tty = false;
 	}
+	r.no_input = has_no_input(&own);
 	signal(SIGPIPE, SIG_IGN);
 	status = ask(&r, argv, err);
 	restore(&r);

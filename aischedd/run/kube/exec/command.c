@@ -39,7 +39,7 @@ struct kube_command {
 	bool left;        /* its user has disconnected */
 	bool unsent;      /* too many signals waited to end it */
 	unsigned endings; /* how often that was tried */
-	bool ended;       /* its input has ended */
+	bool ended;       /* its input has ended, or it has none */
 	int64_t pid;      /* its process and session id; 0: not known */
 	/* size of the terminal, still to be sent; 0: none */
 	uint16_t rows, columns;
@@ -222,7 +222,7 @@ static void begin(struct kube_command *c, const struct run_exec_wish *wish)
 	                              .pod = c->to.pod,
 	                              .container = c->to.container,
 	                              .argv = argv,
-	                              .input = true,
+	                              .input = !wish->no_input,
 	                              .tty = wish->tty },
 	    &ops, c);
 	free(argv);
@@ -246,6 +246,7 @@ static struct run_exec *command_open(struct runner *r,
 	c->kube = kube;
 	c->base.ops = ops;
 	c->base.arg = arg;
+	c->ended = wish->no_input;
 	c->hang_up = evtimer_new(kube->base, on_hang_up, c);
 	c->to = (struct kube_signal_to){ .job = wish->job,
 		                         .attempt = wish->attempt,
@@ -275,7 +276,8 @@ static void command_input(struct run_exec *exec, const void *data, size_t len)
 {
 	struct kube_command *c = (void *)exec;
 
-	kube_exec_input(c->exec, data, len);
+	if (!c->ended)
+		kube_exec_input(c->exec, data, len);
 }
 
 static void command_end_input(struct run_exec *exec)

@@ -148,21 +148,24 @@ static void on_end(int status, const struct err *err, void *arg)
 	ended = true;
 }
 
-/* Run a command of user 1 in the pod "well", until it has begun. */
-static struct run_exec *begin_command(void)
+/* Run a command of user 1 in the pod "well", until it has begun; path: how the
+ * path of its call begins. */
+static struct run_exec *begin_at(const char *path, bool no_input)
 {
 	static const struct run_exec_ops ops = { on_output, on_drained,
 		                                 on_end };
 	static const char pid[] = "\x82\x04\x01"
 				  "77\n";
 	static const char *const argv[] = { "true", NULL };
-	const struct run_exec_wish wish = {
-		.job = 2, .attempt = 1, .user = 1, .argv = argv
-	};
+	const struct run_exec_wish wish = { .job = 2,
+		                            .attempt = 1,
+		                            .user = 1,
+		                            .argv = argv,
+		                            .no_input = no_input };
 	struct run_exec *exec;
 	struct err err;
 
-	server_socket(st.w.server, PODS "well/", V5, pid, sizeof(pid) - 1,
+	server_socket(st.w.server, path, V5, pid, sizeof(pid) - 1,
 	              THEN_SILENCE);
 	exec =
 	    kube_command_calls.open(&st.kube->runner, &wish, &ops, NULL, &err);
@@ -170,6 +173,11 @@ static struct run_exec *begin_command(void)
 	while (!drained)
 		event_base_loop(st.w.base, EVLOOP_ONCE);
 	return exec;
+}
+
+static struct run_exec *begin_command(void)
+{
+	return begin_at(PODS "well/", false);
 }
 
 /* Request signals until as many wait as one user may have. */
@@ -222,11 +230,20 @@ START_TEST(the_refused_end_of_a_command_is_tried_again)
 }
 END_TEST
 
+START_TEST(a_command_without_input_has_no_stdin)
+{
+	begin_at(PODS "well/exec?container=main&stdout=true&stderr=true", true);
+	kube_command_free_all(st.kube);
+	ck_assert_uint_eq(server_waiting(st.w.server), 0);
+}
+END_TEST
+
 SUITE(kube_signal)
 {
 	tcase_add_checked_fixture(tc, set_up, tear_down);
 	tcase_add_test(tc, one_job_does_not_hold_up_another);
 	tcase_add_test(tc, one_user_does_not_hold_up_another);
+	tcase_add_test(tc, a_command_without_input_has_no_stdin);
 	tcase_add_test(tc, a_refused_signal_to_a_command_is_told);
 	tcase_add_test(tc, the_refused_end_of_a_command_is_tried_again);
 	tcase_add_test(tc, a_shell_that_does_not_end_is_given_up);
