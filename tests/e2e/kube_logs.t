@@ -129,17 +129,21 @@ fails "an array has none" 1 "name one task" aiq --log "$id"
 
 # --- large output ----------------------------------------------------------------
 
-# The last line of a job's output is kept. A container runtime may lose what is
-# still in a pipe when the first process of a container ends; aischedd prevents
-# that.
-id=$(sub --wrap "seq 100000")
+# The last line of a job's output is kept. containerd before 1.7 loses what it
+# has not read when the first process of a container ends; that process waits for
+# it. In long lines the same bytes are read sooner, also on a busy machine.
+cat >lines <<-'END'
+	#!/bin/sh
+	awk 'BEGIN { for (i = 1; i <= 6000; i++) printf "%099d\n", i }'
+END
+id=$(sub lines)
 ok "a job prints more than is kept" wait_for is_state "$id" COMPLETED
 ok "its output is read" eval "aiq --log $id >$dir/kept 2>$dir/said"
 ok "no more of it than the limit" [ "$(wc -c <"$dir/kept")" -le 65536 ]
-is "to its end, whole lines" "$(cat "$dir/kept")" \
-	"$(seq "$(head -n 1 "$dir/kept")" 100000)"
+is "to its end, whole lines" "$(cksum <"$dir/kept")" \
+	"$(sh lines | tail -n "$(wc -l <"$dir/kept")" | cksum)"
 like "and what is missing is said" "$(cat "$dir/said")" \
-	"$((588895 - $(wc -c <"$dir/kept"))) bytes are not kept"
+	"$((600000 - $(wc -c <"$dir/kept"))) bytes are not kept"
 
 # Prints the resident memory of the daemon, in KiB.
 memory()

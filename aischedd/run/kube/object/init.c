@@ -36,6 +36,25 @@ static const char used_script[] =
     "\techo \"" KUBE_LAST_USED "${us:-?} ${mem:-?}\" >>" KUBE_LAST_FILE "\n"
     "} 2>/dev/null\n";
 
+/* A shell function that lets the container runtime read the output. containerd
+ * before 1.7 closes its FIFO when the first process ends, and loses up to 160 KB
+ * that it has not read. It reads them in less than 0.3 s, unless the lines are
+ * many and the node is busy: so wait longer if the container wrote much, be it
+ * to files. */
+static const char drain_script[] =
+    "aisched_drain()\n"
+    "{\n"
+    "\taisched_wrote=\n"
+    "\twhile read -r aisched_name aisched_bytes; do\n"
+    "\t\t[ \"$aisched_name\" != wchar: ] || aisched_wrote=$aisched_bytes\n"
+    "\tdone </proc/self/io\n"
+    "\tif [ \"${aisched_wrote:-32768}\" -lt 32768 ]; then\n"
+    "\t\tsleep 0.3 || sleep 1\n"
+    "\telse\n"
+    "\t\tsleep 1\n"
+    "\tfi\n"
+    "}\n";
+
 static const char run_script[] =
     "{\n"
     "\t[ ! -e " KUBE_JOB_DIR "/meet ] || . " KUBE_JOB_DIR
@@ -68,15 +87,14 @@ static const char run_script[] =
     "\tdone\n"
     "\taisched_used\n"
     "}\n"
-    "# What is in the pipe when the first process ends, some runtimes lose.\n"
     "[ -n \"$aisched_out\" ] && [ -n \"$aisched_err$aisched_join\" ] ||\n"
-    "\tsleep 0.3 || sleep 1\n"
+    "\taisched_drain\n"
     "exit \"$status\"\n";
 
 void kube_init_script(struct buf *out)
 {
-	buf_printf(out, "%s%s%s%s", begin_script, kube_output_script,
-	           used_script, run_script);
+	buf_printf(out, "%s%s%s%s%s", begin_script, kube_output_script,
+	           used_script, drain_script, run_script);
 }
 
 /* Returns what follows `begin` in the last line of text that begins with
