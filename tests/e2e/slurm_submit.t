@@ -45,6 +45,7 @@ says "-M other" 1 "" "sbatch: error: No cluster 'other' known by database.
 sbatch: error: 'other' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr list clusters' to see available clusters." \
 	sbatch -M other --wrap true
 says "--wait" 7 "" "" sbatch -Q -W --wrap 'exit 7'
+wait_for '[ -z "$(squeue -h)" ]'
 like "--test-only" "$(sbatch --test-only -c 2 --wrap true 2>&1)" \
 	"^sbatch: Job 0 to start at [-0-9T:]+ using 2 processors on nodes $node in partition main\$"
 
