@@ -37,10 +37,10 @@ static const char used_script[] =
     "} 2>/dev/null\n";
 
 /* A shell function that lets the container runtime read the output. containerd
- * before 1.7 closes its FIFO when the first process ends, and loses up to 160 KB
- * that it has not read. It reads them in less than 0.3 s, unless the lines are
- * many and the node is busy: so wait longer if the container wrote much, be it
- * to files. */
+ * before 1.7 closes its FIFO when the first process ends, and loses up to 160
+ * KB that it has not read. It reads them in less than 0.3 s, unless the lines
+ * are many and the node is busy: so wait longer if the container wrote much, be
+ * it to files. */
 static const char drain_script[] =
     "aisched_drain()\n"
     "{\n"
