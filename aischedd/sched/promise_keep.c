@@ -320,24 +320,33 @@ static void note_made(struct promise_seek *sk, int64_t at,
 			    room[i].node;
 }
 
+/* Returns what is kept on a node for a job that starts at this time. */
+static struct future_due due_of(const struct promise_seek *sk, int64_t at,
+                                const struct promise_room *room)
+{
+	return (struct future_due){ .start = at,
+		                    .end = promise_start_end_at(sk, at),
+		                    .job = sk->sr->p->job,
+		                    .resv = SNAP_NONE,
+		                    .req = sk->ask.req,
+		                    .n = (uint32_t)room->n,
+		                    .resumes = SNAP_NONE };
+}
+
 /* Keep these nodes, and what the job takes of limits and licences, from `at` on
  * for as long as it runs, and add the promise to the list. */
 static void keep_at(struct promise_seek *sk, int64_t at,
                     const struct promise_room *room, uint32_t n)
 {
 	struct promise_seeker *sr = sk->sr;
-	int64_t end = promise_start_end_at(sk, at);
 
-	for (uint32_t i = 0; i < n; i++)
-		future_keep(sr->future, room[i].node,
-		            &(struct future_due){ .start = at,
-		                                  .end = end,
-		                                  .job = sr->p->job,
-		                                  .resv = SNAP_NONE,
-		                                  .req = sk->ask.req,
-		                                  .n = (uint32_t)room[i].n,
-		                                  .resumes = SNAP_NONE });
-	limit_future_keep(sr->limits, &sk->demand, at, end, sr->p->job);
+	for (uint32_t i = 0; i < n; i++) {
+		struct future_due due = due_of(sk, at, &room[i]);
+
+		future_keep(sr->future, room[i].node, &due);
+	}
+	limit_future_keep(sr->limits, &sk->demand, at,
+	                  promise_start_end_at(sk, at), sr->p->job);
 	note_made(sk, at, room, n);
 }
 
@@ -619,17 +628,27 @@ static uint32_t count_nodes(const struct promise_seek *sk, const uint32_t *node,
 	return nnodes;
 }
 
+/* Begin the search for room for this many jobs, one after the other. */
+static struct promise_seek seek_of_chain(struct promise_seeker *sr,
+                                         uint32_t row, int64_t at,
+                                         uint32_t times)
+{
+	struct promise_seek sk = seek_of(sr, row, at);
+
+	if (sk.length != SNAP_NEVER)
+		sk.length *= times;
+	return sk;
+}
+
 bool promise_keep_there(struct promise_seeker *sr, uint32_t row, int64_t at,
                         uint32_t times, const uint32_t *node, uint32_t n)
 {
-	struct promise_seek sk = seek_of(sr, row, at);
+	struct promise_seek sk = seek_of_chain(sr, row, at, times);
 	struct promise_room *room;
-	int64_t length = sk.length;
 	uint32_t nnodes = count_nodes(&sk, node, n, &room);
 
 	sk.tasks = n;
 	sk.ask = future_ask_of(sr->future, sk.ask.req, n);
-	sk.length = length == SNAP_NEVER ? SNAP_NEVER : times * length;
 	if (future_patience(sr->future) <= 0 || is_too_late(&sk, at) ||
 	    within_limits_from(&sk) != at)
 		return false;
@@ -639,4 +658,20 @@ bool promise_keep_there(struct promise_seeker *sr, uint32_t row, int64_t at,
 	}
 	keep_at(&sk, at, room, nnodes);
 	return true;
+}
+
+void promise_keep_release(struct promise_seeker *sr, uint32_t row, int64_t at,
+                          uint32_t times, const uint32_t *node, uint32_t n)
+{
+	struct promise_seek sk = seek_of_chain(sr, row, at, times);
+	struct promise_room *room;
+	uint32_t nnodes = count_nodes(&sk, node, n, &room);
+
+	for (uint32_t i = 0; i < nnodes; i++) {
+		struct future_due due = due_of(&sk, at, &room[i]);
+
+		future_release(sr->future, room[i].node, &due);
+	}
+	limit_future_release(sr->limits, &sk.demand, at,
+	                     promise_start_end_at(&sk, at), sr->p->job);
 }

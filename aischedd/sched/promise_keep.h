@@ -30,5 +30,9 @@ int64_t promise_keep_after(struct promise_seeker *sr, uint32_t row,
  */
 bool promise_keep_there(struct promise_seeker *sr, uint32_t row, int64_t at,
                         uint32_t times, const uint32_t *node, uint32_t n);
+/* Gives back what promise_keep_there() has kept. place_for() was called for the
+ * same job. The promise stays in the list: the caller removes it. */
+void promise_keep_release(struct promise_seeker *sr, uint32_t row, int64_t at,
+                          uint32_t times, const uint32_t *node, uint32_t n);
 
 #endif

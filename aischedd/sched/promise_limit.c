@@ -673,6 +673,32 @@ void limit_future_keep(struct limit_future *f, const struct demand *d,
 	f->keeps |= n > 0;
 }
 
+static void drop_start(struct limit *l, int64_t at, uint64_t job)
+{
+	struct point *start = l->start.p;
+	size_t i = 0;
+
+	while (start[i].at != at || start[i].job != job)
+		i++;
+	l->start.n--;
+	memmove(start + i, start + i + 1, (l->start.n - i) * sizeof(*start));
+}
+
+void limit_future_release(struct limit_future *f, const struct demand *d,
+                          int64_t from, int64_t until, uint64_t job)
+{
+	const struct item *item;
+	size_t n;
+
+	if (!limit_future_counts(f, d))
+		return;
+	book(f, d, 1, from, 0);
+	book(f, d, -1, until, 0);
+	item = items_of(f, d, &n);
+	for (size_t i = 0; i < n; i++)
+		drop_start(item[i].limit, from, job);
+}
+
 void limit_future_take(struct limit_future *f, const struct demand *d,
                        const struct demand *back, int64_t until)
 {

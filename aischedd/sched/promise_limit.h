@@ -47,6 +47,9 @@ bool limit_future_allows(struct limit_future *f, const struct demand *d,
 /* Keep the demand of a promised job for it, from its start until its end. */
 void limit_future_keep(struct limit_future *f, const struct demand *d,
                        int64_t from, int64_t until, uint64_t job);
+/* Undo a call of limit_future_keep(). */
+void limit_future_release(struct limit_future *f, const struct demand *d,
+                          int64_t from, int64_t until, uint64_t job);
 
 /* Note that a job takes what it demands from now until `until`. back: what it
  * gives back then, which is more than `d` if it resumes. */

@@ -14,6 +14,9 @@ struct turn_at {
 	int64_t end; /* SNAP_NEVER: unknown */
 	uint32_t req, n;
 	const uint32_t *node; /* n nodes, one for each of its tasks */
+	/* keep_all() keeps the nodes for this many jobs, from this one on */
+	uint32_t times;
+	uint64_t job;
 };
 
 struct future_arrays {
@@ -74,8 +77,10 @@ void future_arrays_add(struct future_arrays *f, uint32_t row, int64_t end,
 
 	if (pend->array[row] != SNAP_NONE && pend->resumes[row] == SNAP_NONE)
 		add(f, pend->array[row],
-		    &(struct turn_at){ end, pend->req[row], n,
-		                       copy_nodes(f, node, n) });
+		    &(struct turn_at){ .end = end,
+		                       .req = pend->req[row],
+		                       .n = n,
+		                       .node = copy_nodes(f, node, n) });
 }
 
 void future_arrays_change(struct future_arrays *f, uint32_t run, int64_t end)
@@ -114,8 +119,10 @@ static void add_runs(struct future_arrays *f)
 		for (uint32_t i = 0; i < n; i++)
 			node[i] = s->task[s->run.task_first[run] + i].node;
 		add(f, s->run.array[run],
-		    &(struct turn_at){ future_runs_end(s, run), s->run.req[run],
-		                       n, node });
+		    &(struct turn_at){ .end = future_runs_end(s, run),
+		                       .req = s->run.req[run],
+		                       .n = n,
+		                       .node = node });
 	}
 }
 
@@ -243,42 +250,82 @@ static int64_t last_start(const struct tail *t)
 	return from;
 }
 
-static bool keep_there(struct tail *t, struct turn_at *turn, uint64_t times)
+/* Let this many jobs follow each other on the nodes of the turn. Returns false
+ * if that is not possible. */
+static bool keep_there(struct tail *t, const struct turn_at *turn,
+                       uint64_t times)
 {
 	const struct snap *s = t->f->sr->s;
-	int64_t at = turn->end;
 
 	place_for_next(t);
 	if (turn->req != s->pend.req[t->row] ||
 	    turn->n != s->req.min_tasks[turn->req] || times > UINT32_MAX ||
-	    !promise_keep_there(t->f->sr, t->row, at, (uint32_t)times,
+	    !promise_keep_there(t->f->sr, t->row, turn->end, (uint32_t)times,
 	                        turn->node, turn->n))
 		return false;
-	turn->end = t->length == SNAP_NEVER ? SNAP_NEVER
-	                                    : at + (int64_t)times * t->length;
 	t->left -= times;
-	note(t, at);
+	note(t, turn->end);
 	return true;
 }
 
+/* Let the turn end when this many jobs have followed each other. */
+static void advance(const struct tail *t, struct turn_at *turn, uint64_t times)
+{
+	if (times)
+		turn->end = t->length == SNAP_NEVER
+		                ? SNAP_NEVER
+		                : turn->end + (int64_t)times * t->length;
+}
+
+/* Give back what is kept on the nodes of the first n turns. */
+static void release(const struct tail *t, size_t n)
+{
+	struct promise_seeker *sr = t->f->sr;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct turn_at *turn = &t->turn[i];
+
+		if (!turn->times)
+			continue;
+		place_for(sr->p, t->row, turn->job);
+		promise_keep_release(sr, t->row, turn->end, turn->times,
+		                     turn->node, turn->n);
+	}
+}
+
 /* Let the jobs follow each other on the nodes of each turn, as many as start
- * until none is left. Returns false at the first turn where that is not
- * possible. */
+ * until none is left. Returns false, and keeps nothing, if that is not possible
+ * for one of the turns. */
 static bool keep_all(struct tail *t)
 {
+	struct promise_seeker *sr = t->f->sr;
+	struct tail old = *t;
+	size_t made = sr->made.n, made_node = sr->made_node.n;
+	size_t told = t->told->n, used = 0;
 	int64_t last = last_start(t);
 	uint64_t before = count_all_starts(t, last - 1), more;
 
 	more = t->left > before ? t->left - before : 0;
-	for (size_t i = 0; i < t->nturns && t->left; i++) {
-		uint64_t n = count_starts(t, &t->turn[i], last - 1);
-		bool at_last = more && count_starts(t, &t->turn[i], last) > n;
+	for (; used < t->nturns && t->left; used++) {
+		struct turn_at *turn = &t->turn[used];
+		uint64_t n = count_starts(t, turn, last - 1);
+		bool at_last = more && count_starts(t, turn, last) > n;
 
 		more -= at_last;
 		n += at_last;
-		if (n && !keep_there(t, &t->turn[i], n))
+		turn->times = (uint32_t)n;
+		turn->job = sr->s->member[t->member].job;
+		if (n && !keep_there(t, turn, n)) {
+			release(t, used);
+			*t = old;
+			sr->made.n = made;
+			sr->made_node.n = made_node;
+			t->told->n = told;
 			return false;
+		}
 	}
+	for (size_t i = 0; i < used; i++)
+		advance(t, &t->turn[i], t->turn[i].times);
 	return true;
 }
 
@@ -293,8 +340,10 @@ static bool seek(struct tail *t, struct turn_at *turn)
 	uint64_t blocker;
 	int64_t at;
 
-	if (keep_there(t, turn, 1))
+	if (keep_there(t, turn, 1)) {
+		advance(t, turn, 1);
 		return true;
+	}
 	at = promise_keep_start(
 	    sr, t->row, turn->end,
 	    promise_last(s, s->member[t->member].job, t->begun), &blocker);

@@ -5,7 +5,8 @@
  * others do not need them, the nodes of each task go to tasks of the array
  * until none is left: that many tasks are planned one after the other, as one
  * entry of the future. Thus an array costs as much as its limit, not as its
- * tasks.
+ * tasks. If that is not possible on some of the nodes, a start is sought for
+ * each task, in the order of time.
  */
 #ifndef AISCHEDD_SCHED_FUTURE_ARRAYS_H
 #define AISCHEDD_SCHED_FUTURE_ARRAYS_H

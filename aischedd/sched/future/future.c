@@ -438,6 +438,21 @@ void future_keep(struct future *a, uint32_t node, const struct future_due *due)
 		note_awaited(a, node);
 }
 
+void future_release(struct future *a, uint32_t node,
+                    const struct future_due *due)
+{
+	struct future_view *v = &a->view[node];
+	struct future_due **at = &v->due;
+
+	while ((*at)->job != due->job || (*at)->start != due->start ||
+	       (*at)->end != due->end || (*at)->n != due->n)
+		at = &(*at)->next;
+	*at = (*at)->next;
+	v->is_new = false;
+	if (v->odd && snap_node_ngpus(a->s, node))
+		note_awaited(a, node);
+}
+
 void future_add_task(struct future *a, uint32_t req, size_t task)
 {
 	const struct place *p = a->p;

@@ -179,6 +179,9 @@ bool future_allows(struct future *a, uint32_t node,
 
 /* Add an entry to the list of a node, and mark the node as watched. */
 void future_keep(struct future *a, uint32_t node, const struct future_due *due);
+/* Remove an entry that future_keep() has added for a job. */
+void future_release(struct future *a, uint32_t node,
+                    const struct future_due *due);
 
 /* Add the tasks that the current trial of struct place has placed: they are on
  * their nodes from now until place->until. */
