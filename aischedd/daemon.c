@@ -2,6 +2,7 @@
  * think, commit and tell, see daemon.h */
 #include "aischedd/daemon.h"
 
+#include <errno.h>
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -389,27 +390,65 @@ void daemon_free_pass(struct daemon *d)
 
 /* --- commit ------------------------------------------------------------ */
 
-/* Note whether the disk is full. While it is, commits use space that was
- * reserved for them (space.h), and no job is accepted or started. */
-static void set_full(struct daemon *d, bool full, const char *why)
+/* Refuse what must be stored until set_writable(). */
+static void set_full(struct daemon *d, const struct err *why)
 {
-	if (full && !d->full) {
-		log_err("%s; no job is started or accepted until there is "
-		        "space",
-		        why);
+	bool moved = why->code == ESTALE;
+
+	if (!d->full || d->full_err.code != why->code)
+		log_err("%s; no job is started or accepted until %s", why->text,
+		        moved ? "it is put back" : "there is space");
+	if (moved)
+		err_set(&d->full_err, ESTALE,
+		        "the database '%s' was removed or replaced: the daemon "
+		        "cannot store anything; tell its admin",
+		        store_path(d->store));
+	else
 		err_set(&d->full_err, ENOSPC,
 		        "the disk of '%s' is full: the daemon cannot store "
 		        "anything; try again when there is space",
 		        d->state_dir);
-	} else if (d->full && !full) {
-		log_notice("the disk of '%s' has space again", d->state_dir);
-		space_reserve(d->store);
-	}
-	d->full = full;
-	if (!full)
-		return;
-	space_reuse(d->store);
+	d->full = true;
+	if (!moved)
+		space_reuse(d->store);
 	daemon_arm(d->retry, RETRY_FULL_MS);
+}
+
+static void set_writable(struct daemon *d)
+{
+	if (!d->full)
+		return;
+	if (d->full_err.code == ESTALE)
+		log_notice("the database '%s' is back", store_path(d->store));
+	else
+		log_notice("the disk of '%s' has space again", d->state_dir);
+	space_reserve(d->store);
+	d->full = false;
+}
+
+void daemon_check_files(struct daemon *d)
+{
+	struct err err;
+
+	if (store_check_files(d->store, &err) < 0)
+		set_full(d, &err);
+}
+
+/* Note whether the disk is full or the database was removed. On a full disk
+ * commits use space that was reserved for them (space.h), and no job is
+ * accepted or started. */
+static void check_disk(struct daemon *d)
+{
+	struct err err;
+
+	if (store_check_files(d->store, &err) < 0) {
+		set_full(d, &err);
+	} else if (space_is_low(d->store)) {
+		err_set(&err, ENOSPC, "little space is left");
+		set_full(d, &err);
+	} else {
+		set_writable(d);
+	}
 }
 
 static void note_clock(const struct daemon *d)
@@ -432,16 +471,16 @@ static bool commit(struct daemon *d)
 	steps_owed = 0; /* the commit counts its own steps */
 	if (store_commit(d->store, d->state, &err) == 0) {
 		d->unwritten = false;
-		set_full(d, space_is_low(d->store), "little space is left");
+		check_disk(d);
 		return true;
 	}
-	if (err.code != ENOSPC) {
+	if (err.code != ENOSPC && err.code != ESTALE) {
 		/* The state has changes that cannot be stored: end, so that the
 		 * next daemon loads the state from the database. */
 		log_err("%s", err.text);
 		_exit(1);
 	}
-	set_full(d, true, err.text);
+	set_full(d, &err);
 	d->unwritten = true;
 	d->retry_ms = clock_fine_ms() + RETRY_FULL_MS;
 	return false;
@@ -481,7 +520,7 @@ static void tell(struct daemon *d)
 }
 
 /*
- * Carry out stops and signals although the disk is full and they are not
+ * Carry out stops and signals although nothing can be stored and they are not
  * committed. Nothing is lost if the daemon crashes before the commit: the next
  * daemon finds exceeded time limits again, and no user was told that a cancel
  * is stored.
@@ -503,10 +542,18 @@ static void answer_stops(struct daemon *d)
 {
 	struct err err;
 
-	err_set(&err, ENOSPC,
-	        "this is done, but not stored, as the disk of '%s' is full: "
-	        "repeat it if the daemon restarts before there is space",
-	        d->state_dir);
+	if (d->full_err.code == ESTALE)
+		err_set(&err, ESTALE,
+		        "this is done, but not stored, as the database '%s' "
+		        "was removed or replaced: repeat it if the daemon "
+		        "restarts",
+		        store_path(d->store));
+	else
+		err_set(&err, ENOSPC,
+		        "this is done, but not stored, as the disk of '%s' is "
+		        "full: repeat it if the daemon restarts before there "
+		        "is space",
+		        d->state_dir);
 	for (size_t i = 0; i < d->nanswers; i++) {
 		struct answer *a = &d->answer[i];
 

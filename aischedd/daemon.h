@@ -120,9 +120,10 @@ struct daemon {
 	/* the last reload was refused */
 	bool reload_failed;
 	bool quit, reload;
-	/* the disk is full: no job is accepted or started */
+	/* the disk is full, or the database was removed (full_err says which):
+	 * no job is accepted or started */
 	bool full;
-	/* the disk is full, and the last commit failed */
+	/* so it is, and the last commit failed */
 	bool unwritten;
 	/* Valid only while `unwritten` is set. nstops: how many of the state's
 	 * effects were looked at already; stops and signals among them were
@@ -219,6 +220,8 @@ void daemon_refuse(struct daemon *d, struct ask *ask, const struct err *err);
 void daemon_say(struct daemon *d, struct ask *ask, json_t *body);
 /* Call fn in the tell step of this turn. */
 void daemon_later(struct daemon *d, later_fn *fn, struct ask *ask, void *arg);
+/* Set d->full if the files of the database were removed or replaced. */
+void daemon_check_files(struct daemon *d);
 /* Let another turn follow without waiting for events. */
 void daemon_go_on(struct daemon *d);
 /* Forget what is in progress for an ask whose peer has disconnected. arg is

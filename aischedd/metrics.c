@@ -1,6 +1,7 @@
 /* metrics.c - what the daemon counts and measures */
 #include "aischedd/metrics.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -85,6 +86,9 @@ static json_t *get_shortcomings(const struct metrics_seen *seen)
 			json_array_append_new(list, json_string(text));
 	}
 	add_lists(list, seen->d);
+	if (seen->d->full && seen->d->full_err.code == ESTALE)
+		json_array_append_new(list,
+		                      json_string(seen->d->full_err.text));
 	return list;
 }
 

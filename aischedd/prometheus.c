@@ -942,7 +942,7 @@ M("aisched_turns_total", counter, turns, "turns of the daemon's loop") \
 M("aisched_passes_total", counter, passes, "passes of the scheduler") \
 M("aisched_pass_rows", gauge, rows, "rows of pending jobs that the last pass looked at") \
 M("aisched_store_bytes", gauge, store, "size of the database, of its write-ahead log, and of kept output") \
-M("aisched_store_writable", gauge, writable, "0 if the disk is full: no job is accepted or started") \
+M("aisched_store_writable", gauge, writable, "0 if the disk is full or the database was removed: no job is accepted or started") \
 M("aisched_config_last_reload_successful", gauge, reloaded, "0 if the last reload was refused") \
 M("aisched_config_last_reload_success_timestamp_seconds", gauge, reloaded_at, "when the configuration in force was read") \
 M("aisched_archive_last_timestamp_seconds", gauge, archived, "when ended jobs were archived last") \

@@ -224,6 +224,7 @@ static int obey(struct daemon *d, struct ask *ask, const struct request_in *in,
 	if (check_role(d, in, err) < 0 ||
 	    fields_check(ops[in->op].fields, in->body, err) < 0)
 		return -1;
+	daemon_check_files(d);
 	if (d->full && ops[in->op].writes) {
 		*err = d->full_err;
 		return -1;

@@ -304,7 +304,7 @@ int store_commit(struct store *store, struct state *state, struct err *err)
 	if (!state_is_dirty(state) && !store->nblobs && !store->ntokens &&
 	    !store->naudits && !store->nsteps)
 		return 0;
-	if (run(store, BEGIN, err) < 0)
+	if (store_check_files(store, err) < 0 || run(store, BEGIN, err) < 0)
 		return -1;
 	if (put_all(store, state, err) < 0 || run(store, COMMIT, err) < 0) {
 		/* After some errors SQLite has already rolled back. */

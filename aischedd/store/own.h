@@ -5,6 +5,7 @@
 #define AISCHEDD_STORE_OWN_H
 
 #include <sha2.h>
+#include <sys/types.h>
 
 #include "aischedd/state/cluster/ledger.h"
 #include "aischedd/store/audit.h"
@@ -144,6 +145,11 @@ struct store {
 	int commits_fd;    /* the open file state_dir/commits */
 	uint64_t last_ran; /* job ids up to this one are never given out */
 	char *path, *id;
+	/* the opened database and its -wal file, see store_check_files() */
+	struct file_id {
+		dev_t dev;
+		ino_t ino;
+	} file[2];
 	const char *sql[NSQL];
 	char *put_job, *load_jobs;
 	int64_t next_blob;

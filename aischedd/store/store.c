@@ -2,6 +2,7 @@
  */
 #include "aischedd/store/own.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -407,6 +408,36 @@ static int open_db(struct store *store, struct err *err)
 	return result;
 }
 
+static const char *const file_end[] = { "", "-wal" };
+
+/* Returns the file at the path with this end; all is 0 if there is none. */
+static struct file_id file_at(const struct store *store, const char *end)
+{
+	char *path = xasprintf("%s%s", store->path, end);
+	struct file_id id = { 0 };
+	struct stat st;
+
+	if (stat(path, &st) == 0)
+		id = (struct file_id){ st.st_dev, st.st_ino };
+	free(path);
+	return id;
+}
+
+int store_check_files(const struct store *store, struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(file_end); i++) {
+		struct file_id id = file_at(store, file_end[i]);
+
+		if (id.dev != store->file[i].dev ||
+		    id.ino != store->file[i].ino)
+			return err_set(err, ESTALE,
+			               "'%s%s' was removed or replaced while "
+			               "the daemon has it open",
+			               store->path, file_end[i]);
+	}
+	return 0;
+}
+
 struct store *store_open(const char *state_dir, bool accept_loss,
                          struct err *err)
 {
@@ -429,6 +460,8 @@ struct store *store_open(const char *state_dir, bool accept_loss,
 		store_close(store);
 		return NULL;
 	}
+	for (size_t i = 0; i < ARRAY_SIZE(file_end); i++)
+		store->file[i] = file_at(store, file_end[i]);
 	space_in_chunks(store->db.sql, store->path);
 	space_reserve(store);
 	store->checkpoints = checkpoints_start(store->db.sql, store->path);

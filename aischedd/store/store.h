@@ -54,9 +54,16 @@ int store_load(struct store *store, struct state *state, int64_t now,
  * calls kept for this commit (such as store_blob(), store_audit(),
  * store_steps()); then call state_committed(). On failure nothing is written,
  * and all of it is kept for the next call. After ENOSPC a later call may
- * succeed; after any other failure, later calls would fail, too.
+ * succeed, and after ESTALE (see store_check_files()); after any other failure,
+ * later calls would fail, too.
  */
 int store_commit(struct store *store, struct state *state, struct err *err);
+
+/* Fails with ESTALE if the opened database or its -wal file is not found at its
+ * path, because somebody has removed, moved or replaced it: the next start of
+ * the daemon would not find what is committed. The files stay open, so commits
+ * may go on if they are moved back. */
+int store_check_files(const struct store *store, struct err *err);
 
 /* The clocks of the machine, from which the next start of the daemon sees
  * whether the wall clock was set in between. */

@@ -18,7 +18,7 @@ shepherd_pid()
 
 # --- jobs outlive the daemon -----------------------------------------------
 
-gate a b c d
+gate a b c d e
 one=$(submit --wrap "$(at_gate a); exit 3")
 two=$(submit --wrap "$(at_gate b)")
 asleep=$(submit --wrap 'while :; do echo tick; sleep 0.05; done')
@@ -185,6 +185,61 @@ rm -f "$dir/state/aisched.db"*
 start_daemon --accept-loss
 ok "begun anew, no id is given out again" [ "$(submit --wrap true)" -gt "$id" ]
 fails "what was lost is not known" 1 "$id" aiq "$id"
+
+# --- the database is moved away under the daemon ----------------------------
+
+# FILE: whether this file of the database is missed, and then found again
+misses()
+{
+	aictl status | grep -q "'$dir/state/aisched.db' was removed or replaced" &&
+		has_line "$log" "'$dir/state/$1' was removed or replaced" &&
+		mv "$dir/lost/$1" "$dir/state/$1" &&
+		wait_for "aictl status | grep -q '^space left *yes'"
+}
+
+rm -f "$dir/lost/"*
+id=$(submit --wrap "$(at_gate e)")
+long=$(sleeper)
+wait_for is_state "$id" RUNNING
+wait_for is_state "$long" RUNNING
+stopped=$(shepherd_pid "$long")
+mv "$dir/state/aisched.db" "$dir/lost"
+fails "without its database it takes no job" 1 \
+	"the database '$dir/state/aisched.db' was removed or replaced: the daemon cannot store anything; tell its admin" \
+	aisub --wrap true
+is "active jobs are listed" "$(aiq -h -t R -o name | wc -l)" 2
+fails "a cancel that cannot be stored says why" 1 \
+	"this is done, but not stored, as the database '$dir/state/aisched.db'" \
+	aicancel "$long"
+ok "it is carried out" wait_for [ ! -e "/proc/$stopped" ]
+open_gate e
+ok "status and log say it until it is back" misses aisched.db
+becomes "the end of a job was not lost" "$id" COMPLETED
+becomes "nor was the cancel" "$long" CANCELLED
+mv "$dir/state/aisched.db" "$dir/lost"
+cp "$dir/lost/aisched.db" "$dir/state"
+fails "a copy is not the same" 1 "was removed or replaced" aictl hold 1
+ok "this is said, too" misses aisched.db
+mv "$dir/state/aisched.db-wal" "$dir/lost"
+fails "the log of the database is missed, too" 1 "was removed or replaced" \
+	aisub --wrap true
+ok "until it is back" misses aisched.db-wal
+id=$(submit -H --wrap true)
+rm "$dir/state/aisched.db"*
+fails "it is missed when it is removed" 1 "was removed or replaced" \
+	aisub --wrap true
+for fd in "/proc/$daemon_pid/fd/"*; do
+	case $(readlink "$fd") in
+	*/aisched.db-wal*) cp "$fd" "$dir/lost/aisched.db-wal" ;;
+	*/aisched.db-shm*) ;;
+	*/aisched.db*) cp "$fd" "$dir/lost/aisched.db" ;;
+	esac
+done
+stop_daemon
+mv "$dir/lost/aisched.db"* "$dir/state"
+start_daemon
+is "what the daemon had open is all of it" "$(state_of "$id")" PENDING
+aicancel "$id"
 
 # --- a full disk -----------------------------------------------------------
 

@@ -272,7 +272,7 @@ const overview = {
 		const there = key => nodes.nodes.reduce((n, x) => n + (x[key] || 0), 0);
 		const bad = nodes.nodes.filter(n => isDown(n) || isDrained(n));
 		const attention = [
-			!sum.space_left && "The disk of the daemon is full: nothing is taken or started.",
+			!sum.space_left && "The daemon can store nothing, as its disk is full or its database was removed: nothing is taken or started.",
 			...bad.slice(0, 8).map(n => [link("node/" + encodeURIComponent(n.name), n.name), " is ", state(n.state), n.reason ? ": " + n.reason : ""]),
 			bad.length > 8 && "… and " + (bad.length - 8) + " more nodes",
 			...sum.shortcomings];
@@ -611,8 +611,8 @@ const health = {
 		const rows = [["Version", s.version], ["Up for", span(s.uptime_s)], ["Connections", number(s.connections)], ["Turns", number(s.turns)],
 			["Passes", number(s.passes)], ["A pass takes", ms(s.pass_ms.mean) + " (last " + ms(s.pass_ms.last) + ", most " + ms(s.pass_ms.max) + ")"],
 			["Commits", number(s.commits)], ["A commit takes", ms(s.commit_ms.mean) + " (last " + ms(s.commit_ms.last) + ", most " + ms(s.commit_ms.max) + ")"],
-			["Database", mb(s.store.bytes) + " and a log of " + mb(s.store.wal_bytes)], ["Disk", s.space_left ? "has space" : "is full: nothing is taken or started"]];
-		return () => show("Health", h("h1", {}, "Health"), !s.space_left && h("div", { class: "note bad" }, "The disk is full."),
+			["Database", mb(s.store.bytes) + " and a log of " + mb(s.store.wal_bytes)], ["Disk", s.space_left ? "has space" : "nothing can be stored: nothing is taken or started"]];
+		return () => show("Health", h("h1", {}, "Health"), !s.space_left && h("div", { class: "note bad" }, "The disk is full, or the database was removed."),
 			card("The daemon", h("dl", {}, rows.map(([k, v]) => [h("dt", {}, k), h("dd", {}, v)]))),
 			s.shortcomings.length > 0 && card("What this machine cannot enforce", h("ul", { class: "plain" }, s.shortcomings.map(t => h("li", {}, t)))));
 	},
