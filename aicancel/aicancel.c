@@ -5,6 +5,7 @@
 #include "aicancel/aicancel.h"
 #include "libcommon/client/client.h"
 #include "libcommon/client/filter_opt.h"
+#include "libcommon/client/json_out.h"
 #include "libcommon/client/retry.h"
 #include "libcommon/jobid.h"
 #include "libcommon/limits.h"
@@ -125,7 +126,7 @@ static int run(const struct cancel *cancel, json_t *ids, int *status,
 	if (!answer || (cancel->wait && wait_ended(&retry, answer, err) < 0))
 		rc = -1;
 	if (answer && cancel->json) {
-		json_dumpf(answer, stdout, JSON_COMPACT);
+		json_out(answer, JSON_COMPACT, stdout);
 		putchar('\n');
 	}
 	json_decref(answer);

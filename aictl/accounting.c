@@ -8,6 +8,7 @@
 #include "aictl/aictl.h"
 #include "aictl/command.h"
 #include "libcommon/buf.h"
+#include "libcommon/client/json_out.h"
 #include "libcommon/parse.h"
 
 enum { SAID_MOST = 100 }; /* lines of differences to print at most */
@@ -62,7 +63,7 @@ static void print(const struct ctl *ctl, const struct totals *t)
 		all = json_pack("{s:I, s:I, s:I, s:O}", "attempts", t->attempts,
 		                "sums", t->sums, "wrong", t->wrong, "texts",
 		                t->texts);
-		json_dumpf(all, stdout, JSON_COMPACT);
+		json_out(all, JSON_COMPACT, stdout);
 		putchar('\n');
 		json_decref(all);
 		return;

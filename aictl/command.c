@@ -8,6 +8,7 @@
 
 #include "aictl/aictl.h"
 #include "libcommon/buf.h"
+#include "libcommon/client/json_out.h"
 #include "libcommon/mem.h"
 
 enum { HELP_COLUMN = 32 };
@@ -235,7 +236,7 @@ json_t *ctl_ask(struct ctl *ctl, json_t *req)
 		return NULL;
 	}
 	if (ctl->json) {
-		json_dumpf(answer, stdout, JSON_COMPACT);
+		json_out(answer, JSON_COMPACT, stdout);
 		putchar('\n');
 	}
 	return answer;

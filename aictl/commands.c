@@ -9,6 +9,7 @@
 #include "aictl/aictl.h"
 #include "aictl/command.h"
 #include "libcommon/buf.h"
+#include "libcommon/client/json_out.h"
 #include "libcommon/clock.h"
 #include "libcommon/jobid.h"
 #include "libcommon/parse.h"
@@ -206,7 +207,7 @@ static int run_ping(struct ctl *ctl, int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	if (ctl->json) {
-		json_dumpf(answer, stdout, JSON_COMPACT);
+		json_out(answer, JSON_COMPACT, stdout);
 		putchar('\n');
 	} else {
 		answer_clean(answer);

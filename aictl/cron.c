@@ -7,6 +7,7 @@
 #include "aictl/aictl.h"
 #include "aictl/command.h"
 #include "aictl/cron.h"
+#include "libcommon/client/json_out.h"
 #include "libcommon/cron/schedule.h"
 #include "libcommon/cron/zone.h"
 #include "libcommon/mem.h"
@@ -139,7 +140,7 @@ static void print(const struct ctl *ctl, const json_t *times)
 
 	if (ctl->json) {
 		fputs("{\"next\":", stdout);
-		json_dumpf(times, stdout, JSON_COMPACT);
+		json_out(times, JSON_COMPACT, stdout);
 		puts("}");
 		return;
 	}

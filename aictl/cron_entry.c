@@ -9,6 +9,7 @@
 #include "libcommon/buf.h"
 #include "libcommon/client/batch.h"
 #include "libcommon/client/client.h"
+#include "libcommon/client/json_out.h"
 #include "libcommon/client/table.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
@@ -64,7 +65,7 @@ static json_t *ask_rows(struct ctl *ctl, json_t *req)
 
 static void print_json(const json_t *value)
 {
-	json_dumpf(value, stdout, JSON_COMPACT);
+	json_out(value, JSON_COMPACT, stdout);
 	putchar('\n');
 }
 

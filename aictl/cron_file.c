@@ -13,6 +13,7 @@
 #include "aictl/cron.h"
 #include "aictl/crontab.h"
 #include "libcommon/client/batch.h"
+#include "libcommon/client/json_out.h"
 #include "libcommon/mem.h"
 
 /* --- the request -------------------------------------------------------- */
@@ -67,7 +68,7 @@ static bool print_errors(const char *name, const json_t *answer)
 static void print_answer(const struct ctl *ctl, const json_t *answer)
 {
 	if (ctl->json) {
-		json_dumpf(answer, stdout, JSON_COMPACT);
+		json_out(answer, JSON_COMPACT, stdout);
 		putchar('\n');
 		return;
 	}

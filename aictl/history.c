@@ -12,6 +12,7 @@
 #include "aictl/aictl.h"
 #include "aictl/command.h"
 #include "libcommon/buf.h"
+#include "libcommon/client/json_out.h"
 #include "libcommon/job_fields.h"
 #include "libcommon/map.h"
 #include "libcommon/mem.h"
@@ -224,7 +225,7 @@ static void say(const struct ctl *ctl, const struct archive *a, uint64_t gone)
 		                    json_integer((json_int_t)a->nattempts));
 	}
 	if (ctl->json) {
-		json_dumpf(answer, stdout, JSON_COMPACT);
+		json_out(answer, JSON_COMPACT, stdout);
 		putchar('\n');
 	} else if (a->path) {
 		printf("%llu jobs and %llu attempts are in %s\n",

@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "libcommon/buf.h"
+#include "libcommon/client/json_out.h"
 #include "libcommon/hostlist.h"
 #include "libcommon/jobid.h"
 #include "libcommon/mem.h"
@@ -192,7 +193,7 @@ static void put_json(struct unpacking *r, json_t *row)
 		json_object_set_new(chosen, key,
 		                    value ? json_incref(value) : json_null());
 	}
-	text = json_dumps(chosen, JSON_COMPACT | JSON_REAL_PRECISION(15));
+	text = json_out_text(chosen, JSON_COMPACT | JSON_REAL_PRECISION(15));
 	buf_puts(&r->out, text ? text : "{}");
 	buf_addc(&r->out, '\n');
 	free(text);

@@ -8,6 +8,7 @@
 #include "aiq/sheet.h"
 #include "aiq/show.h"
 #include "libcommon/client/filter_opt.h"
+#include "libcommon/client/json_out.h"
 #include "libcommon/map.h"
 #include "libcommon/mem.h"
 #include "libcommon/names.h"
@@ -339,7 +340,7 @@ static void print(const struct aiq *aiq, const json_t *rows)
 
 	if (aiq->json) {
 		fputs("{\"efficiency\":", stdout);
-		json_dumpf(rows, stdout, JSON_COMPACT);
+		json_out(rows, JSON_COMPACT, stdout);
 		puts("}");
 	} else if (aiq->csv) {
 		sheet_csv(column, (size_t)n, rows, !aiq->no_header);

@@ -6,6 +6,7 @@
 
 #include "aiq/aiq.h"
 #include "libcommon/buf.h"
+#include "libcommon/client/json_out.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 
@@ -64,7 +65,7 @@ static int make_link(const struct aiq *aiq, struct client *client,
 	link = xasprintf("%s#k=%s", url ? url : "", token ? token : "");
 	if (aiq->json) {
 		json_object_set_new(answer, "link", json_string(link));
-		json_dumpf(answer, stdout, JSON_COMPACT);
+		json_out(answer, JSON_COMPACT, stdout);
 		putchar('\n');
 	} else if (aiq->open) {
 		rc = open_browser(link, err);
@@ -85,7 +86,7 @@ static int list_sessions(const struct aiq *aiq, struct client *client,
 	if (!answer)
 		return -1;
 	if (aiq->json) {
-		json_dumpf(answer, stdout, JSON_COMPACT);
+		json_out(answer, JSON_COMPACT, stdout);
 		putchar('\n');
 	}
 	json_array_foreach(json_object_get(answer, "sessions"), i, one) {

@@ -12,6 +12,7 @@
 #include "libcommon/buf.h"
 #include "libcommon/clean.h"
 #include "libcommon/client/filter_opt.h"
+#include "libcommon/client/json_out.h"
 #include "libcommon/client/table.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
@@ -438,7 +439,7 @@ static void print_page(const json_t *answer, FILE *out)
 		return;
 	fprintf(out, ",\"count\":%lld,\"after\":",
 	        (long long)json_integer_value(count));
-	json_dumpf(json_object_get(answer, "after"), out, JSON_ENCODE_ANY);
+	json_out(json_object_get(answer, "after"), JSON_ENCODE_ANY, out);
 }
 
 static int print_json(const struct aiq *aiq, struct client *client, json_t *req,

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "libcommon/buf.h"
+#include "libcommon/client/json_out.h"
 #include "libcommon/hostlist.h"
 #include "libcommon/map.h"
 #include "libcommon/mem.h"
@@ -91,7 +92,7 @@ static void put_object(const struct replay *r, const char *kind,
                        const json_t *obj)
 {
 	fprintf(r->out, "{\"%s\":", kind);
-	json_dumpf(obj, r->out, JSON_COMPACT | JSON_REAL_PRECISION(15));
+	json_out(obj, JSON_COMPACT | JSON_REAL_PRECISION(15), r->out);
 	fputs("}\n", r->out);
 }
 
@@ -310,7 +311,7 @@ static int put_head(const struct replay *r, const struct aiq *aiq,
 	                 json_object_get(answer, "cluster"), "from",
 	                 (json_int_t)aiq->since, "to",
 	                 (json_int_t)(aiq->until ? aiq->until : time(NULL)));
-	json_dumpf(head, r->out, JSON_COMPACT);
+	json_out(head, JSON_COMPACT, r->out);
 	fputc('\n', r->out);
 	json_decref(head);
 	json_decref(answer);

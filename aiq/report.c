@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aiq/sheet.h"
+#include "libcommon/client/json_out.h"
 #include "libcommon/mem.h"
 #include "libcommon/report_fields.h"
 
@@ -229,7 +230,7 @@ static void print(struct view_of *v, const struct aiq *aiq, json_t *answer)
 	if (aiq->json) {
 		json_object_del(answer, "rows");
 		json_object_set(answer, "report", v->rows);
-		json_dumpf(answer, stdout, JSON_COMPACT);
+		json_out(answer, JSON_COMPACT, stdout);
 		putchar('\n');
 	} else if (aiq->csv) {
 		sheet_csv(v->column, v->n, v->rows, !aiq->no_header);

@@ -12,6 +12,7 @@
 #include "libcommon/client/batch.h"
 #include "libcommon/client/client.h"
 #include "libcommon/client/follow.h"
+#include "libcommon/client/json_out.h"
 #include "libcommon/client/retry.h"
 #include "libcommon/limits.h"
 #include "libcommon/spec/spec_opt.h"
@@ -157,7 +158,7 @@ static void print_warnings(const struct submit *submit, json_t *answer)
 
 static void print_json(json_t *value)
 {
-	json_dumpf(value, stdout, JSON_COMPACT);
+	json_out(value, JSON_COMPACT, stdout);
 	putchar('\n');
 }
 

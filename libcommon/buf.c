@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libcommon/clean.h"
 #include "libcommon/mem.h"
 
 char *buf_room(struct buf *buf, size_t len)
@@ -105,6 +106,8 @@ void buf_json(struct buf *buf, const char *s)
 	buf_addc(buf, '"');
 	while (*p) {
 		const unsigned char *plain = p;
+		uint32_t hidden;
+		size_t len;
 		int n;
 
 		while (*p >= ' ' && *p < 0x7f && *p != '"' && *p != '\\')
@@ -113,7 +116,10 @@ void buf_json(struct buf *buf, const char *s)
 		if (!*p)
 			break;
 		n = utf8_len(p);
-		if (n > 1) {
+		hidden = n ? text_hidden((const char *)p, &len) : 0;
+		if (hidden) {
+			buf_printf(buf, "\\u%04x", hidden);
+		} else if (n > 1) {
 			buf_add(buf, p, (size_t)n);
 		} else if (n == 0) {
 			buf_puts(buf, "\xef\xbf\xbd");

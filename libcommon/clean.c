@@ -2,7 +2,6 @@
 #include "libcommon/clean.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "libcommon/mem.h"
@@ -67,6 +66,16 @@ size_t text_clean(char *s, size_t len)
 		}
 	}
 	return to;
+}
+
+uint32_t text_hidden(const char *s, size_t *len)
+{
+	uint32_t c = 0;
+
+	if ((unsigned char)s[0] < 0x7f)
+		return 0;
+	*len = read_char((const unsigned char *)s, strnlen(s, 4), &c);
+	return *len && is_bad(c) ? c : 0;
 }
 
 size_t text_control(const char *s)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "libcommon/client/json_out.h"
 #include "slurm/command.h"
 #include "slurm/job.h"
 #include "slurm/rows.h"
@@ -56,7 +57,7 @@ void json_print(const char *name, json_t *list, const char *cluster)
 	    SLURM_VERSION, "version", "major", "24", "minor", "05", "micro",
 	    "0", "errors", "warnings");
 
-	json_dumpf(all, stdout, JSON_INDENT(2));
+	json_out(all, JSON_INDENT(2), stdout);
 	putchar('\n');
 	json_decref(all);
 }

@@ -109,8 +109,20 @@ done
 fails "nor for seff" 1 "a text that is not UTF-8" \
 	"$top_builddir/slurm/bin/seff" "$bytes"
 
+# --- what a terminal may execute ------------------------------------------
+
+named=$(submit -H -J "$(printf 'a\342\200\256b')" --wrap true) # U+202E
+aictl drain "$(uname -n)" -r "$(printf 'a\302\233b')"         # U+009B
+like "JSON escapes it: a listing" "$(aiq --json "$named")" '"a\\u202eb"'
+like "that of Slurm" "$("$top_builddir/slurm/bin/squeue" --json)" \
+	'"a\\u202eb"'
+like "nodes" "$(aiq --nodes --json)" '"a\\u009bb"'
+like "what was done" "$(aictl --json audit)" '"a\\u009bb"'
+aictl undrain "$(uname -n)"
+aicancel "$named"
+
 is "nothing has changed" "$(aiq --json)" "$before"
-is "and no id was used" "$(submit -H --wrap true)" $((id + 1))
+is "and no id was used" "$(submit -H --wrap true)" $((id + 2))
 
 # --- tools without munged, and without the daemon --------------------------
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libcommon/client/json_out.h"
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
 
@@ -41,7 +42,24 @@ START_TEST(clean_case)
 }
 END_TEST
 
+START_TEST(printed_json_has_no_hidden_characters)
+{
+	json_t *list =
+	    json_pack("[s, s]", "a\xc2\x9b\x7f\u202e\xc3\xa9\"", "\u200f");
+	char *text = json_out_text(list, JSON_COMPACT);
+	json_t *again = json_loads(text, 0, NULL);
+
+	ck_assert_str_eq(text, "[\"a\\u009b\\u007f\\u202e\xc3\xa9\\\"\","
+	                       "\"\\u200f\"]");
+	ck_assert(json_equal(list, again));
+	json_decref(again);
+	json_decref(list);
+	free(text);
+}
+END_TEST
+
 SUITE(clean)
 {
+	tcase_add_test(tc, printed_json_has_no_hidden_characters);
 	tcase_add_loop_test(tc, clean_case, 0, ARRAY_SIZE(cases));
 }
