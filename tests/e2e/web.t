@@ -220,7 +220,7 @@ bidi=$(printf '\342\200\256evil')
 id=$(submit -J "$bad$bidi" --comment "$bad" --wrap 'printf "<script>\033[31m\000end\n"')
 becomes "a job with markup" "$id" COMPLETED
 like "its name is text" "$(get 'api/1/jobs?history=1')" \
-	"\"name\":\"<img src=x onerror=alert\\(1\\)>$bidi\""
+	"\"name\":\"<img src=x onerror=alert\\(1\\)>\\\\u202eevil\""
 like "of a type that is not markup" "$(get 'api/1/jobs?history=1' -D - -o /dev/null)" \
 	'^Content-Type: application/json'
 is "its output, whole" "$(get "api/1/log/$id" | tail -n 1 | od -An -c | tr -d ' \n')" \
