@@ -123,7 +123,7 @@ struct daemon {
 	/* the disk is full, or the database was removed (full_err says which):
 	 * no job is accepted or started */
 	bool full;
-	/* so it is, and the last commit failed */
+	/* nothing can be stored, and the last commit failed */
 	bool unwritten;
 	/* Valid only while `unwritten` is set. nstops: how many of the state's
 	 * effects were looked at already; stops and signals among them were

@@ -79,58 +79,33 @@ void buf_i64(struct buf *buf, int64_t value)
 	buf_add(buf, p, (size_t)(text + sizeof(text) - p));
 }
 
-/* Returns the length in bytes of the UTF-8 sequence at s, 0 if it is
- * invalid. */
-static int utf8_len(const unsigned char *s)
-{
-	int n = s[0] < 0x80   ? 1
-	        : s[0] < 0xc2 ? 0
-	        : s[0] < 0xe0 ? 2
-	        : s[0] < 0xf0 ? 3
-	        : s[0] < 0xf5 ? 4
-	                      : 0;
-
-	for (int i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
-}
-
 void buf_json(struct buf *buf, const char *s)
 {
-	const unsigned char *p = (const unsigned char *)s;
-
 	buf_addc(buf, '"');
-	while (*p) {
-		const unsigned char *plain = p;
-		uint32_t hidden;
-		size_t len;
-		int n;
+	while (*s) {
+		const char *plain = s;
+		uint32_t c;
+		size_t n;
 
-		while (*p >= ' ' && *p < 0x7f && *p != '"' && *p != '\\')
-			p++;
-		buf_add(buf, plain, (size_t)(p - plain));
-		if (!*p)
+		while (*s >= ' ' && *s < 0x7f && *s != '"' && *s != '\\')
+			s++;
+		buf_add(buf, plain, (size_t)(s - plain));
+		if (!*s)
 			break;
-		n = utf8_len(p);
-		hidden = n ? text_hidden((const char *)p, &len) : 0;
-		if (hidden) {
-			buf_printf(buf, "\\u%04x", hidden);
-		} else if (n > 1) {
-			buf_add(buf, p, (size_t)n);
-		} else if (n == 0) {
+		n = text_char(s, TEXT_CHAR_MAX, &c);
+		if (n && (c & ~0x7ffu) == 0xd800)
+			n = 0; /* a surrogate */
+		if (!n) {
 			buf_puts(buf, "\xef\xbf\xbd");
 			n = 1;
-		} else if (*p == '"' || *p == '\\') {
-			buf_addc(buf, '\\');
-			buf_addc(buf, (char)*p);
+		} else if (text_is_hidden(c)) {
+			buf_printf(buf, "\\u%04x", c);
 		} else {
-			buf_printf(buf, "\\u%04x", *p);
+			if (c == '"' || c == '\\')
+				buf_addc(buf, '\\');
+			buf_add(buf, s, n);
 		}
-		p += n;
+		s += n;
 	}
 	buf_addc(buf, '"');
 }

@@ -26,7 +26,7 @@ void buf_printf(struct buf *buf, const char *fmt, ...)
 void buf_i64(struct buf *buf, int64_t value);
 
 /* Append a JSON string with its quotes. Characters that a terminal may execute
- * are escaped, see text_hidden(); bytes that are not UTF-8 become U+FFFD. */
+ * are escaped, see text_is_hidden(); bytes that are not UTF-8 become U+FFFD. */
 void buf_json(struct buf *buf, const char *s);
 
 /* Returns a pointer to free space of at least len bytes at the end of the text.

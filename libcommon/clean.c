@@ -19,7 +19,7 @@ static const struct {
 	{ 0xfeff, 0xfeff }, /* byte order mark */
 };
 
-static bool is_bad(uint32_t c)
+bool text_is_hidden(uint32_t c)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		if (c >= bad[i].first && c <= bad[i].last)
@@ -27,10 +27,9 @@ static bool is_bad(uint32_t c)
 	return false;
 }
 
-/* Decode the character at s; returns its length in bytes, or 0 if it is
- * not UTF-8. */
-static size_t read_char(const unsigned char *s, size_t len, uint32_t *ret)
+size_t text_char(const char *text, size_t len, uint32_t *ret)
 {
+	const unsigned char *s = (const unsigned char *)text;
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	size_t n = s[0] < 0x80             ? 1
 	           : (s[0] & 0xe0) == 0xc0 ? 2
@@ -57,8 +56,8 @@ size_t text_clean(char *s, size_t len)
 	for (size_t at = 0; at < len; at += n ? n : 1) {
 		uint32_t c = 0;
 
-		n = read_char((const unsigned char *)s + at, len - at, &c);
-		if (n && !is_bad(c)) {
+		n = text_char(s + at, len - at, &c);
+		if (n && !text_is_hidden(c)) {
 			memmove(s + to, s + at, n);
 			to += n;
 		} else {
@@ -66,16 +65,6 @@ size_t text_clean(char *s, size_t len)
 		}
 	}
 	return to;
-}
-
-uint32_t text_hidden(const char *s, size_t *len)
-{
-	uint32_t c = 0;
-
-	if ((unsigned char)s[0] < 0x7f)
-		return 0;
-	*len = read_char((const unsigned char *)s, strnlen(s, 4), &c);
-	return *len && is_bad(c) ? c : 0;
 }
 
 size_t text_control(const char *s)

@@ -4,6 +4,7 @@
 #ifndef LIBCOMMON_CLEAN_H
 #define LIBCOMMON_CLEAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,10 +16,15 @@
  */
 size_t text_clean(char *s, size_t len);
 
-/* Returns the character with which s begins if text_clean() would replace it
- * and JSON does not escape it, being U+007F or above, and sets *len to its
- * bytes; else returns 0. */
-uint32_t text_hidden(const char *s, size_t *len);
+/* Whether text_clean() replaces this character. */
+bool text_is_hidden(uint32_t c);
+
+enum { TEXT_CHAR_MAX = 4 }; /* bytes of the longest character */
+
+/* Decode the character with which a text begins. len: at least 1; the text may
+ * end before, with a zero byte. Returns the character's bytes, or 0 if it is
+ * not UTF-8. Surrogates, which UTF-8 excludes, are decoded; they are hidden. */
+size_t text_char(const char *text, size_t len, uint32_t *ret);
 
 /* Returns the number of bytes of the control character with which s begins, or
  * 0 if s begins with another character, or is empty. */

@@ -9,22 +9,22 @@
 char *json_out_text(const json_t *json, size_t flags)
 {
 	char *text = json_dumps(json, flags);
+	const char *at = text, *plain = text;
 	struct buf out = { 0 };
+	uint32_t c = 0;
+	size_t n;
 
 	if (!text)
 		return NULL;
-	for (const char *at = text; *at;) {
-		const char *plain = at;
-		uint32_t c = 0;
-		size_t len = 0;
-
-		while (*at && !(c = text_hidden(at, &len)))
-			at++;
+	for (; *at; at += n ? n : 1) {
+		n = text_char(at, TEXT_CHAR_MAX, &c);
+		if (c < 0x7f || !text_is_hidden(c))
+			continue;
 		buf_add(&out, plain, (size_t)(at - plain));
-		if (c)
-			buf_printf(&out, "\\u%04x", c);
-		at += c ? len : 0;
+		buf_printf(&out, "\\u%04x", c);
+		plain = at + n;
 	}
+	buf_puts(&out, plain);
 	free(text);
 	return buf_take(&out);
 }

@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* Print json like json_dumpf(), but write characters of text_hidden() as
+/* Print json like json_dumpf(), but write characters of text_is_hidden() as
  * escapes such as \u009b. Prints nothing if json is NULL. */
 void json_out(const json_t *json, size_t flags, FILE *out);
 
